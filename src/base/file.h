@@ -1,0 +1,59 @@
+// Files: a read-only map of a whole file, and a writer that never leaves a partial file behind.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace edgelift {
+
+// A read-only private map of a file. The size is taken at open; a file that shrinks while mapped raises SIGBUS on
+// access (documented, as for every program that maps its input).
+class MappedFile {
+ public:
+  static Result<std::shared_ptr<const MappedFile>> open(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::filesystem::path& path() const { return path_; }
+  // Tells the kernel that the pages of [first, first+size) are not needed any more (they are clean and stay readable).
+  void release(size_t first, size_t size) const;
+
+ private:
+  MappedFile() = default;
+  std::filesystem::path path_;
+  std::span<const std::byte> bytes_;
+};
+
+// Writes to a temporary file beside the target; commit() flushes and renames it into place. Without commit the
+// temporary file is removed. Errors name the path and the system's reason.
+class AtomicFile {
+ public:
+  static Result<std::unique_ptr<AtomicFile>> create(const std::filesystem::path& target);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  Status write(std::span<const std::byte> bytes);
+  Status pad_to(uint64_t offset);  // zero bytes up to offset; offset >= position()
+  uint64_t position() const { return position_; }
+  Status commit();
+
+ private:
+  AtomicFile() = default;
+  Status flush();
+  std::filesystem::path target_, temporary_;
+  int fd_ = -1;
+  uint64_t position_ = 0;
+  std::string buffer_;
+};
+
+Result<std::string> read_file(const std::filesystem::path& path);
+Status write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace edgelift

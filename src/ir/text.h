@@ -1,0 +1,23 @@
+// The text form (.elir), DESIGN.md 4. Law: print(parse(print(g))) == print(g).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+#include "ir/rewriter.h"
+
+namespace edgelift::ir {
+
+struct PrintOptions {
+  bool types = true;
+  bool origins = false;  // a trailing "; file.py:12" on each node
+};
+std::string print(const Program& program, const PrintOptions& options = {});
+std::string print(const Graph& graph, const PrintOptions& options = {});
+std::string print_node(const Node& node);
+
+// Errors: "line:column: sentence".
+Result<Program> parse(std::string_view text, const OpTable& ops);
+
+}  // namespace edgelift::ir
