@@ -1,0 +1,1 @@
+// compiled in order to have the library
