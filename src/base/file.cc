@@ -1,0 +1,155 @@
+#include "base/file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace edgelift {
+
+namespace fs = std::filesystem;
+
+namespace {
+Error system_error(const fs::path& path, std::string_view what) {
+  return input_error(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
+}
+constexpr size_t kBuffer = 1u << 20;
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return system_error(path, "cannot open");
+  struct stat info {};
+  if (fstat(fd, &info) != 0) {
+    auto error = system_error(path, "cannot stat");
+    ::close(fd);
+    return error;
+  }
+  if (!S_ISREG(info.st_mode)) {
+    ::close(fd);
+    return input_error(fmt::format("{}: not a regular file", path.string()));
+  }
+  auto file = std::shared_ptr<MappedFile>(new MappedFile());
+  file->path_ = path;
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size != 0) {
+    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) {
+      auto error = system_error(path, "cannot map");
+      ::close(fd);
+      return error;
+    }
+    file->bytes_ = {static_cast<const std::byte*>(at), size};
+  }
+  ::close(fd);
+  return std::shared_ptr<const MappedFile>(std::move(file));
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::release(size_t first, size_t size) const {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t begin = (first + page - 1) / page * page;
+  const size_t end = std::min(first + size, bytes_.size()) / page * page;
+  if (begin < end) madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
+}
+
+Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
+  auto file = std::unique_ptr<AtomicFile>(new AtomicFile());
+  file->target_ = target;
+  // Beside the target, so that the rename stays on one file system.
+  std::string name = target.string() + ".tmp.XXXXXX";
+  file->fd_ = mkostemp(name.data(), O_CLOEXEC);
+  if (file->fd_ < 0) return system_error(target, "cannot create");
+  file->temporary_ = name;
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(file->fd_, 0666 & ~mask);
+  file->buffer_.reserve(kBuffer);
+  return file;
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+namespace {
+Status write_all(int fd, const char* data, size_t size, const fs::path& path) {
+  while (size > 0) {
+    const ssize_t n = ::write(fd, data, size);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return system_error(path, "cannot write");
+    }
+    data += n;
+    size -= static_cast<size_t>(n);
+  }
+  return Ok{};
+}
+}  // namespace
+
+Status AtomicFile::flush() {
+  EL_TRY_OK(write_all(fd_, buffer_.data(), buffer_.size(), target_));
+  buffer_.clear();
+  return Ok{};
+}
+
+Status AtomicFile::write(std::span<const std::byte> bytes) {
+  const char* data = reinterpret_cast<const char*>(bytes.data());
+  position_ += bytes.size();
+  if (buffer_.size() + bytes.size() <= kBuffer) {
+    buffer_.append(data, bytes.size());
+    return Ok{};
+  }
+  EL_TRY_OK(flush());
+  if (bytes.size() <= kBuffer) {
+    buffer_.append(data, bytes.size());
+    return Ok{};
+  }
+  return write_all(fd_, data, bytes.size(), target_);
+}
+
+Status AtomicFile::pad_to(uint64_t offset) {
+  EL_CHECK(offset >= position_, "padding backwards");
+  static const std::byte zeros[4096] = {};
+  while (position_ < offset) {
+    const uint64_t n = std::min<uint64_t>(offset - position_, sizeof zeros);
+    EL_TRY_OK(write({zeros, static_cast<size_t>(n)}));
+  }
+  return Ok{};
+}
+
+Status AtomicFile::commit() {
+  EL_TRY_OK(flush());
+  const int fd = fd_;
+  fd_ = -1;
+  if (::close(fd) != 0) return system_error(target_, "cannot write");
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return system_error(target_, "cannot rename into place");
+  temporary_.clear();
+  return Ok{};
+}
+
+Result<std::string> read_file(const fs::path& path) {
+  EL_TRY(auto file, MappedFile::open(path));
+  const auto bytes = file->bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+Status write_file(const fs::path& path, std::string_view content) {
+  EL_TRY(auto file, AtomicFile::create(path));
+  EL_TRY_OK(file->write(std::as_bytes(std::span(content.data(), content.size()))));
+  return file->commit();
+}
+
+}  // namespace edgelift
