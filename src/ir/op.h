@@ -32,7 +32,10 @@ struct ArgSpec {
   Arg default_value;
 };
 
-enum class ReturnKind : uint8_t { Tensor, TensorList, Int, Float, Bool };
+enum class ReturnKind : uint8_t {
+  Tensor, TensorList, Int, Float, Bool,
+  Scalar,  // Int, Float or Bool by the dtype of an operand (item)
+};
 struct ReturnSpec {
   ReturnKind kind = ReturnKind::Tensor;
   bool aliased = false;
