@@ -47,7 +47,8 @@ struct Constant {
   // A buffer that the forward pass mutates: the data is its initial value. A mutable constant is never folded, shared
   // or moved into a delegate.
   bool is_mutable = false;
-  // Rank-0 constants made by lift-scalars print inline.
+  // How the text form wrote it, where that is not its elements: random(seed=3), @"name". Printed back as it stands.
+  std::string text;
   Type type() const;
 };
 
@@ -154,7 +155,6 @@ class Graph {
   size_t node_count_ = 0;
 };
 
-// A literal input of the exported signature (a Python scalar baked into the graph) still takes a slot in the call.
 struct Delegate {
   std::string name;             // xnn0 …
   std::unique_ptr<Graph> body;  // inputs parallel to the call's operands, outputs to its results

@@ -17,6 +17,8 @@ class OpTable {
   virtual const Op* find(std::string_view full_or_text_name) const = 0;
   // The types of the results by the operator's shape rule. Error: one sentence, without the node's name.
   virtual Result<std::vector<Type>> infer(const Op& op, const std::vector<Arg>& args) const = 0;
+  // Must not be removed though unused: writes its arguments or has another effect.
+  virtual bool has_effect(const Op& op) const { return op.writes_args(); }
 };
 
 class Rewriter {
@@ -46,12 +48,12 @@ class Rewriter {
 
   // A program constant and the graph's value for it.
   Value* constant(std::string name_wish, TensorData data);
-  // The shared rank-0 constant of dtype holding value; equal literals share one (DESIGN 3.4). Names: lift_0, lift_1 …
+  // The shared rank-0 constant of dtype holding value; equal literals share one (DESIGN 3.4).
   Value* scalar(DType dtype, double value);
   Value* scalar(DType dtype, int64_t value);
 
-  // Every use of `from` becomes a use of `to`; `to` takes over the name when `from` is a graph output's only source.
-  // The types must agree (a Bug otherwise), except in dim order when allow_layout is set.
+  // Every use of `from` becomes a use of `to`; `to` takes over the name when `from` is a graph output. The types must
+  // agree (a Bug otherwise), except in dim order and in how a symbolic size is written.
   void replace(Value* from, Value* to);
   void set_arg(Node* node, std::string_view name, Arg value);
   void erase(Node* node) { graph_.erase(node); }

@@ -1,0 +1,255 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/check.h"
+
+namespace edgelift::ir {
+
+namespace {
+constexpr uint64_t kOrderStep = 1u << 20;
+}
+
+Type Constant::type() const {
+  Shape sizes;
+  for (int64_t size : data.sizes()) sizes.emplace_back(size);
+  return Type::tensor(data.dtype(), std::move(sizes));
+}
+
+const Arg& Node::arg(std::string_view name) const {
+  const int index = op->schema.index_of(name);
+  EL_CHECK(index >= 0, op->full_name() + " has no argument " + std::string(name));
+  return args.at(static_cast<size_t>(index));
+}
+
+std::vector<Value*> Node::operands() const {
+  std::vector<Value*> out;
+  for (const Arg& arg : args) for_each_value(arg, [&](Value* value) { out.push_back(value); });
+  return out;
+}
+
+Graph::~Graph() {
+  for (Node* node = head_; node != nullptr;) {
+    Node* next = node->next;
+    for (Value* result : node->results) delete result;
+    delete node;
+    node = next;
+  }
+  for (Value* value : inputs_) delete value;
+  for (Value* value : constants_) delete value;
+}
+
+bool Graph::is_output(const Value* value) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const OutputSpec& o) { return o.value == value; });
+}
+
+std::string Graph::unique_name(std::string wish) {
+  if (wish.empty()) wish = "v";
+  const auto [at, fresh] = names_.try_emplace(wish, 0);
+  if (fresh) return wish;
+  // A counter for each base keeps this linear over many equal wishes.
+  for (;;) {
+    std::string name = wish + "_" + std::to_string(++names_[wish]);
+    if (names_.try_emplace(name, 0).second) return name;
+  }
+}
+
+void Graph::rename(Value* value, std::string wish) {
+  names_.erase(value->name);
+  value->name = unique_name(std::move(wish));
+}
+
+Value* Graph::add_input(std::string name, Type type) {
+  auto* value = new Value();
+  value->name = unique_name(std::move(name));
+  value->type = std::move(type);
+  value->index = static_cast<uint32_t>(inputs_.size());
+  inputs_.push_back(value);
+  return value;
+}
+
+Value* Graph::constant_value(const Constant* constant) {
+  const auto [at, fresh] = constant_values_.try_emplace(constant, nullptr);
+  if (!fresh) return at->second;
+  auto* value = new Value();
+  value->name = unique_name(constant->name);
+  value->type = constant->type();
+  value->constant = constant;
+  at->second = value;
+  constants_.push_back(value);
+  return value;
+}
+
+void Graph::add_uses(Node* node, const Arg& arg) {
+  for_each_value(arg, [&](Value* value) { value->users.push_back(node); });
+}
+
+void Graph::drop_uses(Node* node, const Arg& arg) {
+  for_each_value(arg, [&](Value* value) {
+    // The latest entries are the likeliest: search from the back.
+    auto& users = value->users;
+    const auto at = std::find(users.rbegin(), users.rend(), node);
+    EL_CHECK(at != users.rend(), "a use that is not in the users of %" + value->name);
+    *at = users.back();
+    users.pop_back();
+  });
+}
+
+void Graph::link(Node* node, Node* before) {
+  Node* prev = before == nullptr ? tail_ : before->prev;
+  node->prev = prev;
+  node->next = before;
+  (prev == nullptr ? head_ : prev->next) = node;
+  (before == nullptr ? tail_ : before->prev) = node;
+  ++node_count_;
+  const uint64_t low = prev == nullptr ? 0 : prev->order;
+  if (before == nullptr) {
+    node->order = low + kOrderStep;
+  } else if (before->order - low >= 2) {
+    node->order = low + (before->order - low) / 2;
+  } else {
+    renumber();
+  }
+}
+
+void Graph::unlink(Node* node) {
+  (node->prev == nullptr ? head_ : node->prev->next) = node->next;
+  (node->next == nullptr ? tail_ : node->next->prev) = node->prev;
+  node->prev = node->next = nullptr;
+  --node_count_;
+}
+
+void Graph::renumber() {
+  uint64_t order = 0;
+  for (Node* node = head_; node != nullptr; node = node->next) node->order = (order += kOrderStep);
+}
+
+Node* Graph::insert(const Op* op, std::vector<Arg> args, std::vector<Type> result_types, Node* before,
+                    std::vector<std::string> names) {
+  auto* node = new Node();
+  node->op = op;
+  node->args = std::move(args);
+  node->graph = this;
+  for (size_t i = 0; i < result_types.size(); ++i) {
+    auto* value = new Value();
+    value->name = unique_name(i < names.size() && !names[i].empty() ? std::move(names[i]) : op->base);
+    value->type = std::move(result_types[i]);
+    value->producer = node;
+    value->index = static_cast<uint32_t>(i);
+    node->results.push_back(value);
+  }
+  for (const Arg& arg : node->args) add_uses(node, arg);
+  link(node, before);
+  return node;
+}
+
+void Graph::erase(Node* node) {
+  for (Value* result : node->results)
+    EL_CHECK(result->users.empty() && !is_output(result), "erasing %" + result->name + ", which is used");
+  for (const Arg& arg : node->args) drop_uses(node, arg);
+  unlink(node);
+  for (Value* result : node->results) {
+    names_.erase(result->name);
+    delete result;
+  }
+  delete node;
+}
+
+void Graph::set_arg(Node* node, size_t index, Arg arg) {
+  drop_uses(node, node->args.at(index));
+  node->args[index] = std::move(arg);
+  add_uses(node, node->args[index]);
+}
+
+void Graph::replace_uses(Value* from, Value* to) {
+  if (from == to) return;
+  std::vector<Node*> users = std::move(from->users);
+  from->users.clear();
+  for (Node* user : users) to->users.push_back(user);
+  std::sort(users.begin(), users.end());
+  users.erase(std::unique(users.begin(), users.end()), users.end());
+  for (Node* user : users) {
+    for (Arg& arg : user->args) {
+      if (auto* value = std::get_if<Value*>(&arg)) {
+        if (*value == from) *value = to;
+      } else if (auto* list = std::get_if<ValueList>(&arg)) {
+        std::replace(list->begin(), list->end(), from, to);
+      }
+    }
+  }
+  for (OutputSpec& output : outputs_)
+    if (output.value == from) output.value = to;
+}
+
+void Graph::move_before(Node* node, Node* before) {
+  if (node == before || node->next == before) return;
+  unlink(node);
+  link(node, before);
+}
+
+void Graph::remove_unused_constants() {
+  std::unordered_set<const Value*> outputs;
+  for (const OutputSpec& output : outputs_) outputs.insert(output.value);
+  std::vector<Value*> kept;
+  for (Value* value : constants_) {
+    if (!value->users.empty() || outputs.contains(value)) {
+      kept.push_back(value);
+      continue;
+    }
+    constant_values_.erase(value->constant);
+    names_.erase(value->name);
+    delete value;
+  }
+  constants_ = std::move(kept);
+}
+
+void Graph::set_inputs(std::vector<Value*> inputs) {
+  for (Value* value : inputs_) {
+    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) continue;
+    EL_CHECK(value->users.empty() && !is_output(value), "dropping input %" + value->name + ", which is used");
+    names_.erase(value->name);
+    delete value;
+  }
+  inputs_ = std::move(inputs);
+  for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->index = static_cast<uint32_t>(i);
+}
+
+Constant* Program::add_constant(std::string name, TensorData data, bool is_mutable) {
+  if (name.empty()) name = "const";
+  std::string unique = name;
+  for (uint32_t i = 1; by_name_.contains(unique); ++i) unique = name + "_" + std::to_string(i);
+  auto constant = std::make_unique<Constant>();
+  constant->name = unique;
+  constant->data = std::move(data);
+  constant->is_mutable = is_mutable;
+  Constant* out = constant.get();
+  by_name_.emplace(std::move(unique), out);
+  constants.push_back(std::move(constant));
+  return out;
+}
+
+Constant* Program::find_constant(std::string_view name) const {
+  const auto at = by_name_.find(std::string(name));
+  return at == by_name_.end() ? nullptr : at->second;
+}
+
+void Program::remove_unused_constants() {
+  std::unordered_set<const Constant*> used;
+  const auto visit = [&](Graph& graph) {
+    graph.remove_unused_constants();
+    for (const Value* value : graph.constants()) used.insert(value->constant);
+    for (const OutputSpec& output : graph.outputs())
+      if (output.target != nullptr) used.insert(output.target);
+  };
+  for (const auto& method : methods) visit(*method);
+  for (const auto& delegate : delegates)
+    if (delegate->body) visit(*delegate->body);
+  std::erase_if(constants, [&](const std::unique_ptr<Constant>& constant) {
+    if (used.contains(constant.get())) return false;
+    by_name_.erase(constant->name);
+    return true;
+  });
+}
+
+}  // namespace edgelift::ir
