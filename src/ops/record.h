@@ -35,6 +35,9 @@ using InferFn = Result<std::vector<ir::Type>> (*)(const Call&);
 using LowerFn = LowerResult (*)(const Call&, XnnBuilder&);
 // What ExecuTorch 1.5.1's partitioner accepts beyond its general gates (xnnpack-op-rules A). Null: never.
 using UpstreamFn = LowerResult (*)(const Call&);
+// Why the out-variant kernel cannot compute this call (a dtype that it does not take, an argument that it ignores):
+// nullopt if it can, else a sentence like a refusal's. Called before emission, so that nothing fails at run time.
+using KernelCheckFn = std::optional<std::string> (*)(const Call&);
 
 enum Trait : uint32_t {
   kNone = 0,
@@ -45,6 +48,8 @@ enum Trait : uint32_t {
   kRandom = 1u << 4,
   kCheck = 1u << 5,       // pure assertion without result: dropped by to_edge
   kAlias = 1u << 6,       // ATen returns a view of its first argument (for functionalisation)
+  kInt32 = 1u << 7,       // lower() also takes operands and results of int32
+  kMixed = 1u << 8,       // lower() checks dtypes itself (casts): the general gate on dtypes does not apply
 };
 
 // One row of a family's table.
@@ -59,6 +64,10 @@ struct OpDef {
   // "dim_order_ops::_to_dim_order_copy.out(self, non_blocking, @dim_order)". Empty: no kernel.
   std::string_view kernel = {};
   uint32_t traits = kNone;
+  // For docs/operators.md and, where lower is null, for the refusal: with lower, the conditions under which the operator
+  // is delegated beyond the general gates; without, why it never is. A sentence without the operator's name.
+  std::string_view note = {};
+  KernelCheckFn kernel_check = nullptr;
 };
 
 struct OpRecord final : ir::Op {
@@ -73,6 +82,8 @@ struct OpRecord final : ir::Op {
   };
   std::vector<KernelArg> kernel_args;
   uint32_t traits = kNone;
+  std::string note;
+  KernelCheckFn kernel_check = nullptr;
 
   bool has(Trait trait) const { return (traits & trait) != 0; }
   // Name in ExecuTorch's edge dialect, which reports use: aten::permute_copy.default, aten::mul.Scalar.
@@ -87,6 +98,12 @@ inline bool is_delegate(const ir::Node& node) { return node.op == &ir::delegate_
 const ir::OpTable& table();
 const OpRecord* find(std::string_view full_or_text_name);
 std::span<const OpRecord* const> all_records();
+
+// Why the node's kernel cannot run it: none in the runtime, or the record's kernel_check. nullopt if it can.
+std::optional<std::string> kernel_refusal(const Call& call);
+
+// docs/operators.md: one row an overload, generated from the table.
+std::string operators_markdown();
 
 // True if the pinned runtime registers the kernel (list read from its registry at build time).
 bool kernel_registered(std::string_view kernel);
