@@ -28,6 +28,7 @@ struct Refusal {
   std::string sentence;
 };
 using LowerResult = std::optional<Refusal>;  // nullopt: lowered
+inline LowerResult refuse(Refusal::Code code, std::string sentence) { return Refusal{code, std::move(sentence)}; }
 
 using InferFn = Result<std::vector<ir::Type>> (*)(const Call&);
 // Appends the nodes that compute the call to the builder, or refuses. The partitioner calls it on a scratch builder,
@@ -48,6 +49,7 @@ enum Trait : uint32_t {
   kRandom = 1u << 4,
   kCheck = 1u << 5,       // pure assertion without result: dropped by to_edge
   kAlias = 1u << 6,       // ATen returns a view of its first argument (for functionalisation)
+  kOwnDtypes = 1u << 7,   // lower() checks dtypes itself (conversions); the general gate leaves them alone
   kInt32 = 1u << 7,       // lower() also takes operands and results of int32
   kMixed = 1u << 8,       // lower() checks dtypes itself (casts): the general gate on dtypes does not apply
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -17,8 +18,12 @@ class XnnBuilder {
   const xnn::Graph& graph() const { return graph_; }
 
   // The id of an ir value as an ordinary operand: what an earlier node defined, an external input, or an unpacked
-  // constant (which becomes an input of the delegate).
+  // constant (Use::Unpacked, source = the ir::Constant). Dims are always in logical order: an external input with a dim
+  // order arrives in its order in memory and is transposed here.
   uint32_t value(const ir::Value* value);
+  // Makes a defined value an external output, in order of calls, and returns its id. It is a copy where the id is an
+  // external input, a constant, or an output already; a transpose where the type has a dim order.
+  uint32_t add_output(const ir::Value* value);
   // The id that stands for a result of the node that is being lowered.
   uint32_t define(const ir::Value* result);
   // Declares that `result` is just another name for an existing id (a view that changes nothing).
@@ -46,11 +51,17 @@ class XnnBuilder {
   uint32_t batch_matmul(uint32_t a, uint32_t b, uint32_t out = xnn::kInvalid, uint32_t flags = 0);
   uint32_t softmax(uint32_t in, uint32_t out = xnn::kInvalid);
   uint32_t copy(uint32_t in, uint32_t out = xnn::kInvalid);
+  // [N,C,H,W] <-> [N,H,W,C]
+  uint32_t to_nhwc(uint32_t in) { return transpose(in, {0, 2, 3, 1}); }
+  uint32_t from_nhwc(uint32_t in, uint32_t out = xnn::kInvalid) { return transpose(in, {0, 3, 1, 2}, out); }
+  // Gives the result the elements of `in` under the result's sizes: a reshape, or just a name where the sizes agree.
+  void finish_view(uint32_t in, const ir::Value* result);
 
   const std::vector<SymInt>& dims(uint32_t id) const { return graph_.values.at(id).dims; }
   xnn::Datatype datatype(uint32_t id) const { return graph_.values.at(id).datatype; }
 
-  // External inputs in order of first mention: the operands that no node of this graph defined.
+  // External inputs in order of first mention: the operands that no node of this graph defined, constants left out
+  // (mutable ones are inputs). Parallel to graph().inputs.
   const std::vector<const ir::Value*>& external_inputs() const { return inputs_; }
   std::optional<uint32_t> find(const ir::Value* value) const;
   void set_debug_handle(uint32_t handle) { debug_handle_ = handle; }
@@ -62,6 +73,9 @@ class XnnBuilder {
   std::vector<const ir::Value*> inputs_;
   uint32_t debug_handle_ = 0;
 };
+
+// True where StaticReshape can make these sizes: at most one of them symbolic.
+bool reshapable(std::span<const SymInt> dims);
 
 // The general gates (tensor operands and results of one dtype f32 or f16, non-empty, rank <= 6, no unbacked symbols),
 // then the record's own lower. This is the one opinion on whether a node can be delegated.
