@@ -60,6 +60,9 @@ class Value {
   uint32_t index = 0;                  // which result of producer, or which input
   const Constant* constant = nullptr;  // the value is this constant
   SymbolPtr symbol;                    // kind Int: the symbol that stands for it in SymInts
+  // Strides in elements that eager PyTorch gave the value, from the archive's tensor_values; empty when row-major or not
+  // known. Only to_edge reads them, to tell whether reshape, contiguous and to returned a view.
+  std::vector<SymInt> strides;
   // One entry for each use as an operand, in no particular order. Uses as graph outputs are not in it.
   std::vector<Node*> users;
 
