@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,11 +22,12 @@ struct Tensor {
   bool dynamic = false;        // DYNAMIC_BOUND
   // Data: constant (constant >= 0), planned memory (memory_id >= 1), both (mutable with initial value: initial >= 0 and
   // planned), or none of them (pointer arrives at run time).
-  int32_t constant = -1;       // index into Program::constants
+  int32_t constant = -1;       // index into Program::constants, whose row-major bytes are this tensor's memory
   int32_t initial = -1;        // index into Program::mutable_data
   uint32_t memory_id = 0;
   uint64_t memory_offset = 0;
-  std::string name;            // fully qualified name of a mutable buffer, or ""
+  std::string name;            // fully qualified name of a mutable buffer or of external data, or ""
+  bool external = false;       // the data is looked up by name in a .ptd file (read only; edgelift writes none)
 };
 struct Null {};
 struct IntList { std::vector<int32_t> items; };               // value indices of Ints
@@ -52,7 +55,7 @@ struct Plan {
   std::string name = "forward";
   std::vector<Value> values;
   std::vector<int32_t> inputs, outputs;
-  std::vector<Instruction> instructions;          // one chain
+  std::vector<Instruction> instructions;          // one chain; several that a file may have are read as one
   std::vector<std::string> frames;                // optional, parallel: "file.py:12" or ""
   std::vector<Operator> operators;
   std::vector<DelegateRef> delegates;
