@@ -1,0 +1,109 @@
+#include "ops/lowering.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "ops/infer.h"
+
+namespace edgelift::ops {
+
+using xnn::Kind;
+
+LowerResult lower_as_view(const Call& call, XnnBuilder& b) {
+  const ir::Value* result = call.result();
+  const ir::Value* self = call.tensor("self");
+  if (self->type.sizes != result->type.sizes && !reshapable(result->type.sizes))
+    return refuse(Code::Dynamic, "more than one size of the result is dynamic: " + result->type.str() +
+                                     "; a reshape node can infer one");
+  b.finish_view(b.value(self), result);
+  return std::nullopt;
+}
+
+LowerResult refuse_numbers(const Call& call) {
+  const ir::Schema& schema = call.op().schema;
+  for (size_t i = 0; i < schema.args.size(); ++i) {
+    const ir::Arg& arg = call.args()[i];
+    switch (schema.args[i].kind) {
+      case ir::ArgKind::Tensor:
+        if (!std::holds_alternative<ir::Value*>(arg)) return refuse(Code::Attribute, std::string(kNoScalarForm));
+        break;
+      case ir::ArgKind::Scalar:
+        if (!known_number(call, schema.args[i].name))
+          return refuse(Code::Dynamic, "'" + schema.args[i].name + "' is known only when the program runs");
+        break;
+      default:
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> known_number(const Call& call, std::string_view name) {
+  const ir::Arg& arg = call.arg(name);
+  if (std::holds_alternative<double>(arg) || std::holds_alternative<bool>(arg)) return call.number(name);
+  if (const auto* integer = std::get_if<SymInt>(&arg); integer != nullptr && integer->is_const()) return call.number(name);
+  return std::nullopt;
+}
+
+uint32_t unary_in_f32(XnnBuilder& b, Kind kind, uint32_t in, uint32_t out) {
+  const uint32_t wide = b.unary(Kind::Convert, in, b.temp(DType::F32, b.dims(in)));
+  const uint32_t result = b.unary(kind, wide);
+  if (kind == Kind::Exp) return b.unary(Kind::Convert, with_nan_of(b, wide, result), out);
+  return b.unary(Kind::Convert, result, out);
+}
+
+uint32_t with_nan_of(XnnBuilder& b, uint32_t source, uint32_t value, uint32_t out) {
+  // A clamp to [-0, -0] gives -0 for every number, infinities included, and keeps NaN in float32; x + -0 is x.
+  if (b.datatype(source) == xnn::Datatype::F32) return b.binary(Kind::Add, value, b.clamp(source, -0.0F, -0.0F), out);
+  const uint32_t wide = b.unary(Kind::Convert, source, b.temp(DType::F32, b.dims(source)));
+  const uint32_t nans = b.unary(Kind::Convert, b.clamp(wide, -0.0F, -0.0F), b.temp(DType::F16, b.dims(source)));
+  return b.binary(Kind::Add, value, nans, out);
+}
+
+namespace {
+
+// Small constants without NaN; larger ones are not scanned.
+bool has_no_nan(const ir::Value* value) {
+  constexpr int64_t kScanned = 4096;
+  if (!value->is_constant() || value->constant->is_mutable || value->constant->data.numel() > kScanned) return false;
+  for (const double element : value->constant->data.to_doubles())
+    if (std::isnan(element)) return false;
+  return true;
+}
+
+}  // namespace
+
+uint32_t nan_extremum(XnnBuilder& b, Kind kind, const ir::Value* a, const ir::Value* c, uint32_t out) {
+  // The x86 instruction returns its second operand when either is NaN, so that only a NaN of the first is lost.
+  if (has_no_nan(c)) std::swap(a, c);
+  const uint32_t first = b.value(a);
+  const uint32_t second = b.value(c);
+  if (has_no_nan(a) || first == second) return b.binary(kind, first, second, out);
+  return with_nan_of(b, first, b.binary(kind, first, second), out);
+}
+
+LowerResult slice_dim(XnnBuilder& b, uint32_t in, int64_t dim, int64_t start, int64_t length, uint32_t* out) {
+  std::vector<SymInt> dims = b.dims(in);
+  std::vector<int64_t> offsets(dims.size(), 0), sizes(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i == static_cast<size_t>(dim)) continue;
+    // The runtime clamps a size past the end, so that the upper bound takes all of a dynamic dim.
+    sizes[i] = dims[i].upper();
+    if (sizes[i] == kUnbounded)
+      return refuse(Code::Dynamic, "dynamic size " + dims[i].str() + " has no upper bound, which a slice node needs");
+  }
+  offsets[static_cast<size_t>(dim)] = start;
+  sizes[static_cast<size_t>(dim)] = length;
+  *out = b.slice(in, std::move(offsets), std::move(sizes), *out);
+  return std::nullopt;
+}
+
+uint32_t repeat_middle(XnnBuilder& b, uint32_t in, DType dtype, const SymInt& before, int64_t count, const SymInt& after) {
+  const uint32_t rows = b.reshape(in, {before, SymInt(1), after});
+  TensorData ones = scalar_data(dtype, 1.0).expanded(std::vector<int64_t>{count, 1}).contiguous();
+  return b.binary(Kind::Multiply, rows, b.unpacked(std::move(ones)));
+}
+
+SymInt product_of(std::span<const SymInt> sizes, size_t first, size_t last) { return product(sizes.subspan(first, last - first)); }
+
+}  // namespace edgelift::ops
