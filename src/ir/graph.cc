@@ -234,6 +234,35 @@ Constant* Program::find_constant(std::string_view name) const {
   return at == by_name_.end() ? nullptr : at->second;
 }
 
+void Program::absorb(Program&& other) {
+  const auto first = static_cast<int64_t>(delegates.size());
+  for (auto& graph : other.methods) {
+    for (Node* node = graph->first(); node != nullptr; node = node->next) {
+      if (node->op != &delegate_op()) continue;
+      const int64_t index = std::get<SymInt>(node->args[0]).value();
+      graph->set_arg(node, 0, SymInt(index + first));
+    }
+    methods.push_back(std::move(graph));
+  }
+  for (auto& constant : other.constants) {
+    const std::string wish = constant->name;
+    for (uint32_t i = 1; !by_name_.emplace(constant->name, constant.get()).second; ++i)
+      constant->name = wish + "_" + std::to_string(i);
+    constants.push_back(std::move(constant));
+  }
+  for (auto& delegate : other.delegates) {
+    delegate->name = "xnn" + std::to_string(delegates.size());
+    delegates.push_back(std::move(delegate));
+  }
+  // Both archives stay alive.
+  if (other.archive != nullptr)
+    archive = archive == nullptr
+                  ? std::move(other.archive)
+                  : std::make_shared<const std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+                        std::move(archive), std::move(other.archive));
+  other = Program();
+}
+
 void Program::remove_unused_constants() {
   std::unordered_set<const Constant*> used;
   const auto visit = [&](Graph& graph) {

@@ -106,6 +106,7 @@ class Graph {
   ~Graph();
 
   const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
   const std::vector<Value*>& inputs() const { return inputs_; }
   std::vector<OutputSpec>& outputs() { return outputs_; }
   const std::vector<OutputSpec>& outputs() const { return outputs_; }
@@ -179,6 +180,8 @@ struct Program {
   Constant* find_constant(std::string_view name) const;
   // Drops constants that no graph or delegate mentions.
   void remove_unused_constants();
+  // Takes over the methods, constants and delegates of another program; delegate calls are renumbered.
+  void absorb(Program&& other);
 
  private:
   std::unordered_map<std::string, Constant*> by_name_;
