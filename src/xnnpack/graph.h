@@ -36,6 +36,7 @@ enum class Datatype : uint8_t {
   QBInt4 = 10, QPInt8 = 11, Int32 = 12, PF32 = 13, BF16 = 14,
 };
 std::optional<Datatype> datatype_of(DType dtype);  // f32, f16, i32, bf16
+const char* datatype_name(Datatype datatype);      // f32, f16, i32, bf16, qint8 …
 
 // How a constant is used. Only packed constants may live in the delegate (DESIGN.md 3.5).
 enum class Use : uint8_t {
@@ -92,6 +93,16 @@ inline constexpr uint32_t kFlagAlignCorners = 8;      // resize
 bool fuses_min_max(Kind kind);
 bool reads_nhwc(Kind kind);
 
+// Kinds that share their shape rule and their fields.
+enum class Category : uint8_t {
+  Unknown, Unary, Binary, PReLU, FullyConnected, Convolution, BatchMatmul, Softmax, Convert, Pooling, ArgMaxPooling,
+  GlobalPooling, Resize, Concatenate, Transpose, Reshape, Slice, Pad,
+};
+Category category(Kind kind);
+size_t concatenate_arity(Kind kind);  // 2 to 5; 0 for other kinds
+// True if XNNPACK copies a constant in this operand's place when the delegate is created (DESIGN.md 3.5).
+bool packs_operand(const Node& node, size_t operand);
+
 struct Graph {
   std::vector<Value> values;  // id = index
   std::vector<Node> nodes;    // in an order that defines before use
@@ -104,6 +115,10 @@ struct Graph {
   uint32_t add_value(Value value);
   uint32_t temp(Datatype datatype, std::vector<SymInt> dims);
 };
+
+// Dims of the node's outputs by its inputs' dims and its attributes: what the runtime will infer. Error: one sentence
+// without the node's name, if operands and attributes do not fit.
+Result<std::vector<std::vector<SymInt>>> infer_dims(const Graph& graph, const Node& node);
 
 // Checks everything that the runtime would refuse or, worse, not refuse (xnnpack-delegate 3, 7, 10): ids, arity, rank,
 // dtypes that agree, static conv filters, window arithmetic, slice bounds, the rule on unpacked constants, externals.
