@@ -23,7 +23,7 @@ inline constexpr uint64_t kTensorAlignment = 16;
 inline constexpr uint64_t kSegmentAlignment = 128;
 inline constexpr uint64_t kPage = 4096;
 // Segments from this size on begin on a page, so that a loader that maps them shares no page with a neighbour.
-inline constexpr uint64_t kPageAlignFrom = 16 * kPage;
+inline constexpr uint64_t kPageAlignFrom = 256 * kPage;
 // Zero bytes that stay readable after each constant: XNNPACK's kernels read up to this much past the end of an operand.
 inline constexpr uint64_t kReadableTail = 16;
 inline constexpr size_t kMaxRank = 16;

@@ -1,1 +1,0 @@
-// compiled in order to have the library
