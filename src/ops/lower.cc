@@ -61,7 +61,8 @@ LowerResult lower_node(const ir::Node& node, XnnBuilder& builder) {
   if (is_delegate(node)) return refuse(Code::Policy, "it is a delegate already");
   const OpRecord& op = record(node);
   if (op.has(kInPlace)) return refuse(Code::NoForm, "it writes its argument");
-  if (op.lower == nullptr) return refuse(Code::NoForm, "the XNNPACK delegate has no node with this meaning");
+  if (op.lower == nullptr)
+    return refuse(Code::NoForm, op.note.empty() ? "the XNNPACK delegate has no node with this meaning" : op.note);
   if (node.results.empty()) return refuse(Code::NoForm, "it has no result");
   LowerResult refused;
   for (const ir::Arg& arg : node.args) {
@@ -71,7 +72,8 @@ LowerResult lower_node(const ir::Node& node, XnnBuilder& builder) {
   }
   if (refused) return refused;
   for (const ir::Value* result : node.results)
-    if (auto bad = check_type(result->type, "the result")) return bad;
+    if (result->index == 0 || is_used(result))
+      if (auto bad = check_type(result->type, "the result")) return bad;
   if (!op.has(kOwnDtypes))
     if (auto bad = check_dtypes(node)) return bad;
   return op.lower(Call(node), builder);
