@@ -32,6 +32,7 @@ struct PassContext {
   Evaluate evaluate;                 // may be empty: passes that need it then leave the graph alone and say so
   // Names of the passes that run after this one in the pipeline (lift-scalars asks whether a later stage consumes SDPA).
   std::vector<std::string> later;
+  std::string pass;  // name of the running pass, set by run_passes
   // Why a pass declined, for explain: node and one sentence.
   std::function<void(const ir::Node&, std::string)> declined = [](const ir::Node&, std::string) {};
 };

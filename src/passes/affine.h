@@ -1,0 +1,39 @@
+// Convolutions and fully-connected layers whose weights are constants, seen alike.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/rewriter.h"
+
+namespace edgelift::passes {
+
+struct Layer {
+  ir::Node* node = nullptr;
+  enum class Kind : uint8_t { Linear, Conv, ConvTransposed } kind = Kind::Linear;
+  ir::Value* weight = nullptr;  // linear [out, in]; conv [out, in/groups, ..]; transposed [in, out/groups, ..]
+  ir::Value* bias = nullptr;    // may be null
+  TensorData weight_data;
+  std::optional<TensorData> bias_data;
+  int64_t groups = 1;
+  int64_t out_channels = 0;
+  int64_t in_channels = 0;
+  bool padded = false;          // convolution with padding: its input meets zeros that an affine before it would not
+  bool shares_weight = false;   // the weight has other users: a changed copy makes the file grow
+};
+
+// nullopt if the node is no such layer or its weight or bias is no constant.
+std::optional<Layer> as_layer(ir::Node& node);
+
+// The layer's weight and bias with every output channel multiplied and shifted: y -> y * scale + shift.
+// new bias = bias * scale + shift.
+void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift);
+// Linear, or convolution with groups 1 that is not padded where shift is not zero: x -> x * scale + shift on the input.
+void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift);
+
+// The constant as one number a channel, where it varies along `dim` only (counted from the end of a shape of `rank`):
+// [C] for dim 1, [C,1,1] for dim 3, one number for all. nullopt otherwise.
+std::optional<std::vector<double>> per_channel(const TensorData& data, size_t from_end, int64_t channels);
+
+}  // namespace edgelift::passes

@@ -1,0 +1,136 @@
+// Multiplications and additions by constants of the channel go into the layer before or after them: x*g, x+b around a
+// linear or an unpadded convolution (the affine of a norm, NoNorm, input normalisation).
+#include <algorithm>
+#include <cmath>
+
+#include "match/constant.h"
+#include "match/views.h"
+#include "passes/affine.h"
+#include "passes/lift.h"
+#include "passes/passes.h"
+
+namespace edgelift::passes {
+namespace {
+
+// node = x * c or x + c (x - c) with a constant c of one number a channel of x.
+struct Step {
+  Value* input = nullptr;
+  std::vector<double> scale, shift;
+};
+
+std::optional<Step> as_step(const ir::Node& node, size_t channel_from_end, int64_t channels) {
+  const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"), div = node.is("div", "Tensor");
+  if (!mul && !add && !sub && !div) return std::nullopt;
+  const ops::Call call(node);
+  if ((add || sub) && call.number("alpha") != 1) return std::nullopt;
+  Value *a = call.tensor("self"), *b = call.tensor("other");
+  auto data = match::as_constant(b);
+  if (!data && (mul || add)) {
+    data = match::as_constant(a);
+    std::swap(a, b);
+  }
+  if (!data || match::as_constant(a) || data->dtype() != a->type.dtype || !is_float(a->type.dtype)) return std::nullopt;
+  if (!(a->type.sizes == node.results[0]->type.sizes)) return std::nullopt;
+  auto numbers = per_channel(*data, channel_from_end, channels);
+  if (!numbers) return std::nullopt;
+  Step step;
+  step.input = a;
+  step.scale.assign(numbers->size(), 1.0);
+  step.shift.assign(numbers->size(), 0.0);
+  for (size_t i = 0; i < numbers->size(); ++i) {
+    const double n = (*numbers)[i];
+    if (!std::isfinite(n) || (div && n == 0)) return std::nullopt;
+    if (mul) step.scale[i] = n;
+    if (div) step.scale[i] = 1 / n;
+    if (add) step.shift[i] = n;
+    if (sub) step.shift[i] = -n;
+  }
+  return step;
+}
+
+// Which dim of the layer's tensors holds the channels, counted from the end.
+size_t channel_from_end(const Layer& layer) {
+  return layer.kind == Layer::Kind::Linear ? 1 : static_cast<size_t>(layer.weight_data.rank()) - 1;
+}
+
+// layer -> affine becomes layer.
+bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
+  if (node.op->ns != "aten" || (node.op->base != "mul" && node.op->base != "add" && node.op->base != "sub" && node.op->base != "div")) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    auto* const* operand = std::get_if<Value*>(&node.args.at(side));
+    if (operand == nullptr || (*operand)->producer == nullptr) continue;
+    ir::Node* producer = (*operand)->producer;
+    if (!producer->is("linear") && !producer->is("convolution") && !producer->is("conv2d") && !producer->is("conv1d")) continue;
+    if (!match::used_once(rewriter.graph(), *operand)) continue;
+    auto layer = as_layer(*producer);
+    if (!layer || layer->shares_weight) continue;
+    const auto step = as_step(node, channel_from_end(*layer), layer->out_channels);
+    if (!step || step->input != *operand) continue;
+    Value* input = *operand;
+    rewriter.set_insert_point(producer);
+    rewrite_outputs(rewriter, *layer, step->scale, step->shift);
+    rewriter.replace(node.result(), input);
+    rewriter.erase(&node);
+    return true;
+  }
+  return false;
+}
+
+// affine -> layers becomes layers, where every user of the affine is such a layer. Starts from the last step.
+bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("add", "Tensor") && !node.is("mul", "Tensor") && !node.is("sub", "Tensor")) return false;
+  Value* value = node.result();
+  if (value->users.empty() || rewriter.graph().is_output(value)) return false;
+  for (const ir::Node* user : value->users)
+    if (!user->is("linear") && !user->is("convolution") && !user->is("conv2d") && !user->is("conv1d")) return false;
+  std::vector<Layer> layers;
+  std::vector<ir::Node*> users = value->users;  // in no order of their own
+  std::sort(users.begin(), users.end(), [](const ir::Node* a, const ir::Node* b) { return a->order < b->order; });
+  for (ir::Node* user : users) {
+    auto layer = as_layer(*user);
+    if (!layer || ops::Call(*user).tensor("input") != value) return false;
+    if (!layers.empty() && layers[0].kind != layer->kind) return false;
+    if (layer->shares_weight) {
+      context.declined(node, "the weight after it has other users, and a changed copy would make the file grow");
+      return false;
+    }
+    if (layer->kind == Layer::Kind::ConvTransposed || layer->groups != 1) return false;
+    layers.push_back(std::move(*layer));
+  }
+  const size_t from_end = channel_from_end(layers[0]);
+  const auto last = as_step(node, from_end, layers[0].in_channels);
+  if (!last) return false;
+  const auto shifts = [](const Step& step) { return std::any_of(step.shift.begin(), step.shift.end(), [](double s) { return s != 0; }); };
+  const bool padded = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.padded; });
+  if (shifts(*last) && padded) {
+    context.declined(node, "the convolution after it pads with zeros, which an addition before it does not reach");
+    return false;
+  }
+  Value* input = last->input;
+  std::vector<double> scale = last->scale, shift = last->shift;
+  // x * g + b: both steps at once, where the product has no other use.
+  if (input->producer != nullptr && match::used_once(rewriter.graph(), input)) {
+    const auto before = as_step(*input->producer, from_end, layers[0].in_channels);
+    if (before && !shifts(*before)) {
+      for (size_t i = 0; i < scale.size(); ++i) scale[i] *= before->scale[i];
+      input = before->input;
+    }
+  }
+  for (Layer& layer : layers) {
+    rewriter.set_insert_point(layer.node);
+    rewrite_inputs(rewriter, layer, scale, shift);
+  }
+  rewriter.replace(value, input);
+  rewriter.erase_dead(&node);
+  return true;
+}
+
+}  // namespace
+
+Result<bool> fold_affine(ir::Program& program, PassContext& context) {
+  EL_TRY(const bool before, rewrite_nodes(program, context, fold_into_producer));
+  EL_TRY(const bool after, rewrite_nodes(program, context, fold_into_users));
+  return before || after;
+}
+
+}  // namespace edgelift::passes

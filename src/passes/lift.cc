@@ -1,0 +1,211 @@
+#include "passes/lift.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/numbers.h"
+#include "ops/infer.h"
+#include "ops/xnn_builder.h"
+
+namespace edgelift::passes {
+
+bool delegated(const ir::Node& node) { return !ops::is_delegate(node) && !ops::refusal(node).has_value(); }
+
+Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, RewriteFn rewrite) {
+  bool changed = false;
+  for (const auto& graph : program.methods) {
+    ir::Rewriter rewriter(program, *graph, context.ops);
+    for (ir::Node* node = graph->first(); node != nullptr;) {
+      ir::Node* next = node->next;
+      changed = rewrite(*node, rewriter, context) || changed;
+      node = next;
+    }
+  }
+  if (changed) sweep(program, context.ops);
+  return changed;
+}
+
+void sweep(ir::Program& program, const ir::OpTable& ops) {
+  for (const auto& graph : program.methods) {
+    ir::Rewriter(program, *graph, ops).remove_dead_code();
+    graph->remove_unused_constants();
+  }
+  program.remove_unused_constants();
+}
+
+Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const TensorData& data) {
+  if (ir::Constant* known = rewriter.program().find_constant(name);
+      known != nullptr && !known->is_mutable && known->data.same_bits(data))
+    return rewriter.graph().constant_value(known);
+  return rewriter.constant(name, data);
+}
+
+Value* Lift::make(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
+  Value* result = make_outside(op, std::move(args), named);
+  if (result != nullptr && !failed_) inside_.back() = true;
+  return result;
+}
+
+Value* Lift::make_outside(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
+  // After a failure the steps that follow have nothing to work on; any value keeps the caller's code straight.
+  if (failed_) return node_->results.at(0);
+  auto node = rewriter_.try_create(op, std::move(args), named);
+  if (!node.ok()) {
+    fail(std::string(op) + ": " + node.error().message);
+    return node_->results.at(0);
+  }
+  created_.push_back(*node);
+  inside_.push_back(false);
+  return (*node)->result();
+}
+
+Value* Lift::clamp(Value* a, double low, double high) {
+  const ir::Arg lo = std::isinf(low) ? ir::Arg() : ir::Arg(low);
+  const ir::Arg hi = std::isinf(high) ? ir::Arg() : ir::Arg(high);
+  if (ir::is_none(lo) && ir::is_none(hi)) return a;
+  return make("clamp", {a, lo, hi});
+}
+
+Value* Lift::view(Value* a, ir::Shape shape) {
+  if (failed_ || a->type.sizes == shape) return a;
+  return make("view", {a, ir::IntList(shape.begin(), shape.end())});
+}
+
+Value* Lift::permute(Value* a, std::vector<int64_t> dims) {
+  if (failed_ || std::is_sorted(dims.begin(), dims.end())) return a;
+  return make("permute", {a, int_list(dims)});
+}
+
+Value* Lift::swap_last(Value* a) {
+  if (failed_) return a;
+  auto dims = identity_permutation(a->type.sizes.size());
+  EL_CHECK(dims.size() >= 2, "a transposition needs two dims");
+  std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return permute(a, std::move(dims));
+}
+
+Value* Lift::slice(Value* a, int64_t dim, const SymInt& start, const SymInt& length) {
+  if (failed_) return a;
+  const SymInt& size = a->type.sizes.at(static_cast<size_t>(dim));
+  if (start == SymInt(0) && length == size) return a;
+  return make("slice.Tensor", {a, SymInt(dim), start, start + length});
+}
+
+Value* Lift::cat(std::vector<Value*> parts, int64_t dim) {
+  if (failed_ || parts.size() == 1) return parts.at(0);
+  return make("cat", {ir::ValueList(parts.begin(), parts.end()), SymInt(dim)});
+}
+
+Value* Lift::softmax(Value* a) {
+  if (failed_) return a;
+  return make("_softmax", {a, SymInt(a->type.rank() - 1), false});
+}
+
+Value* Lift::sum_last(Value* a, double weight, double bias) {
+  if (failed_) return a;
+  const ir::Type& type = a->type;
+  if (type.rank() == 0 || !type.sizes.back().is_const()) {
+    fail("its last dimension is not a number");
+    return a;
+  }
+  if (type.dtype != DType::F32 && type.dtype != DType::F16) {
+    fail("the delegate sums float32 and float16 only");
+    return a;
+  }
+  const int64_t width = type.sizes.back().value();
+  const TensorData one = scalar_data(type.dtype, weight);
+  const std::string suffix = std::string(short_name(type.dtype)) + "_" + std::to_string(width) + "_" + float_text(weight, type.dtype);
+  Value* weights = shared_constant(rewriter_, "row_" + suffix, one.expanded(std::vector<int64_t>{1, width}).contiguous());
+  ir::Arg offset;
+  if (bias != 0)
+    offset = shared_constant(rewriter_, "bias_" + std::string(short_name(type.dtype)) + "_" + float_text(bias, type.dtype),
+                             scalar_data(type.dtype, bias).reshaped({1}));
+  return make("linear", {a, weights, offset});
+}
+
+Value* Lift::mean_last(Value* a, double bias) {
+  if (failed_) return a;
+  const ir::Type& type = a->type;
+  if (type.rank() == 0 || !type.sizes.back().is_const() || type.sizes.back().value() == 0) {
+    fail("its last dimension is not a positive number");
+    return a;
+  }
+  return sum_last(a, 1.0 / static_cast<double>(type.sizes.back().value()), bias);
+}
+
+Value* Lift::max_last(Value* a) {
+  if (failed_) return a;
+  return make("amax", {a, ir::IntList{SymInt(a->type.rank() - 1)}, true});
+}
+
+void Lift::fail(std::string why) {
+  if (failed_) return;
+  failed_ = true;
+  why_ = std::move(why);
+}
+
+bool Lift::commit(Value* replacement) { return commit(std::vector<Value*>{replacement}); }
+
+bool Lift::commit(const std::vector<Value*>& replacements) {
+  for (size_t i = 0; i < created_.size() && !failed_; ++i) {
+    if (!inside_[i]) continue;
+    if (auto refused = ops::refusal(*created_[i]))
+      fail("its lifted form needs " + created_[i]->op->full_name() + " : " + created_[i]->result()->type.str() +
+           ", which the delegate refuses: " + refused->sentence);
+  }
+  const auto& results = node_->results;
+  for (size_t i = 0; i < replacements.size() && !failed_; ++i) {
+    if (replacements[i] == nullptr) continue;
+    const ir::Type &from = results.at(i)->type, &to = replacements[i]->type;
+    if (from.dtype != to.dtype || !ops::same_shape(from.sizes, to.sizes))
+      fail("its lifted form would be " + to.str() + " instead of " + from.str());
+    // A value of the caller cannot be handed back without an operator in between.
+    if (replacements[i]->producer == nullptr && rewriter_.graph().is_output(results.at(i)))
+      fail("it hands a value of the caller back unchanged");
+  }
+  for (size_t i = 0; i < results.size() && !failed_; ++i) {
+    const bool replaced = i < replacements.size() && replacements[i] != nullptr;
+    if (!replaced && (!results[i]->users.empty() || rewriter_.graph().is_output(results[i])))
+      fail("its result " + std::to_string(i) + " is used and has no lifted form");
+  }
+  if (failed_) {
+    roll_back();
+    return false;
+  }
+  for (size_t i = 0; i < replacements.size(); ++i)
+    if (replacements[i] != nullptr) rewriter_.replace(results.at(i), replacements[i]);
+  rewriter_.erase_dead(node_);
+  created_.clear();
+  node_ = nullptr;
+  return true;
+}
+
+void Lift::roll_back() {
+  for (size_t i = created_.size(); i-- > 0;) rewriter_.erase(created_[i]);
+  created_.clear();
+}
+
+bool commit(Lift& lift, ir::Node& node, Value* replacement, PassContext& context) {
+  return commit(lift, node, std::vector<Value*>{replacement}, context);
+}
+
+bool commit(Lift& lift, ir::Node& node, const std::vector<Value*>& replacements, PassContext& context) {
+  if (lift.commit(replacements)) return true;
+  context.declined(node, lift.why());
+  return false;
+}
+
+ir::IntList int_list(const std::vector<int64_t>& values) { return ir::IntList(values.begin(), values.end()); }
+
+bool is_f32_or_f16(const Value* value) {
+  return value->type.is_tensor() && (value->type.dtype == DType::F32 || value->type.dtype == DType::F16);
+}
+
+std::vector<int64_t> identity_permutation(size_t rank) {
+  std::vector<int64_t> dims(rank);
+  for (size_t i = 0; i < rank; ++i) dims[i] = static_cast<int64_t>(i);
+  return dims;
+}
+
+}  // namespace edgelift::passes

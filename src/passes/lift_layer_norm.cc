@@ -1,0 +1,91 @@
+// native_layer_norm in the delegate's operators: mean and variance as fully-connected with one output and weights 1/C,
+// the epsilon as its bias. Against the kernel: at most 4e-7 * sqrt(C) of the output's range, from the order of summation.
+#include "passes/lift.h"
+#include "passes/passes.h"
+
+namespace edgelift::passes {
+namespace {
+
+// x normalised over its last dim, without affine.
+Value* normalise_last(Lift& lift, Value* x, double eps) {
+  Value* centred = lift.sub(x, lift.mean_last(x));
+  Value* variance = lift.mean_last(lift.square(centred), eps);
+  return lift.mul(centred, lift.make("rsqrt", {variance}));
+}
+
+bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  const bool native = node.is("native_layer_norm");
+  const bool rms = node.is("rms_norm") || node.is("_fused_rms_norm");
+  if (!native && !node.is("layer_norm") && !rms) return false;
+  if (delegated(node)) return false;
+  const ops::Call call(node);
+  Value* input = call.tensor("input");
+  Lift lift(rewriter, node);
+  const auto& normalized = call.ints("normalized_shape");
+  const auto dims = normalized.size();
+  const auto rank = static_cast<size_t>(input->type.rank());
+  if (dims == 0 || dims > rank) return false;
+  Value* x = input;
+  ir::Shape shape = input->type.sizes;
+  if (dims > 1) {
+    const SymInt width = product(std::span(shape).last(dims));
+    ir::Shape flat(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(dims));
+    flat.push_back(width);
+    x = lift.view(x, flat);
+  }
+  double eps = call.has("eps") ? call.number("eps") : 0;
+  Value* y = nullptr;
+  if (rms) {
+    // Without eps PyTorch takes the element type's epsilon.
+    if (!call.has("eps")) eps = input->type.dtype == DType::F16 ? 0x1p-10 : 0x1p-23;
+    y = lift.mul(x, lift.make("rsqrt", {lift.mean_last(lift.square(x), eps)}));
+  } else {
+    y = normalise_last(lift, x, eps);
+  }
+  y = lift.view(y, shape);
+  if (Value* weight = call.opt_tensor("weight")) y = lift.mul(y, weight);
+  if (!rms)
+    if (Value* bias = call.opt_tensor("bias")) y = lift.add(y, bias);
+  return commit(lift, node, std::vector<Value*>{y}, context);
+}
+
+// group_norm and instance_norm: rows of C/G * HW elements.
+bool lift_group(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  const bool native = node.is("native_group_norm");
+  const bool group = native || node.is("group_norm");
+  const bool instance = node.is("instance_norm");
+  if (!group && !instance) return false;
+  if (delegated(node)) return false;
+  const ops::Call call(node);
+  Value* input = call.tensor("input");
+  const ir::Type& type = input->type;
+  if (type.rank() < 2) return false;
+  if (instance && !call.flag("use_input_stats")) {
+    context.declined(node, "it uses running statistics");
+    return false;
+  }
+  const SymInt batch = type.sizes[0], channels = type.sizes[1];
+  if (!channels.is_const()) return false;
+  const int64_t groups = instance ? channels.value() : call.integer(native ? "group" : "num_groups");
+  if (groups <= 0 || channels.value() % groups != 0) return false;
+  Lift lift(rewriter, node);
+  const SymInt width = product(std::span(type.sizes).subspan(1));
+  if (!width.is_const()) {
+    context.declined(node, "its spatial size is not a number");
+    return false;
+  }
+  Value* rows = lift.view(input, {batch, SymInt(groups), SymInt(width.value() / groups)});
+  Value* y = lift.view(normalise_last(lift, rows, call.number("eps")), type.sizes);
+  ir::Shape along(static_cast<size_t>(type.rank() - 1), SymInt(1));
+  along[0] = channels;
+  if (Value* weight = call.opt_tensor("weight")) y = lift.mul(y, lift.view(weight, along));
+  if (Value* bias = call.opt_tensor("bias")) y = lift.add(y, lift.view(bias, along));
+  return commit(lift, node, std::vector<Value*>{y}, context);
+}
+
+}  // namespace
+
+Result<bool> lift_layer_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_node); }
+Result<bool> lift_group_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_group); }
+
+}  // namespace edgelift::passes

@@ -1,0 +1,35 @@
+// Every pass: its name, what it does in one sentence, and its options. Help and docs come from these rows.
+#include "passes/passes.h"
+
+namespace edgelift::passes {
+namespace {
+
+constexpr PassInfo kPasses[] = {
+    {"remove-noops", "drops operators that leave every element where it is and joins chains of views and permutations", remove_noops},
+    {"remove-noop-expand", "drops expand operators that expand nothing", remove_noop_expand},
+    {"merge-duplicates", "computes equal things once", merge_duplicates},
+    {"fold-constants", "computes at compile time what depends on constants alone", fold_constants, "growth=BYTES"},
+    {"fold-constant-branches", "joins constants that are added one after the other, through concatenations too", fold_constant_branches},
+    {"fold-batch-norm", "moves batch norm into the convolution or linear before it", fold_batch_norm},
+    {"fold-affine", "moves multiplications and additions by channel into the layer before or after them", fold_affine},
+    {"fold-scale", "moves a multiplication by one number into the weights before it, through views", fold_scale},
+    {"convert-to-linear", "turns addmm, mm and matmul by a constant matrix into linear", convert_to_linear},
+    {"split-linear", "makes one linear for each part of a linear that is only taken apart", split_linear},
+    {"fuse-sdpa", "makes one operator of attention spelled out, with one scale", fuse_sdpa},
+    {"expand-sdpa", "writes attention as two matrix products and a softmax, masks as numbers added", expand_sdpa},
+    {"lift-scalars", "gives arithmetic with a plain number a constant tensor in its place", lift_scalars,
+     "keep-sdpa=auto|always|never inexact-f16=no|yes"},
+    {"lift-layer-norm", "writes layer norm and RMS norm in the delegate's operators", lift_layer_norm},
+    {"lift-group-norm", "writes group norm and instance norm in the delegate's operators", lift_group_norm},
+    {"lift-batch-norm", "writes a lone batch norm as a multiplication and an addition", lift_batch_norm},
+    {"lift-select", "writes select, unbind, split, chunk and strided slices as slices and reshapes", lift_select},
+    {"lift-expand", "drops expands whose consumers broadcast, and writes others, repeat and tile in the delegate's operators", lift_expand},
+    {"lift-squeeze", "writes squeeze, unsqueeze, flatten and strided views as reshapes, transposes as permutations", lift_squeeze},
+    {"lift-stack", "writes stack as a concatenation of reshapes", lift_stack},
+};
+
+}  // namespace
+
+std::span<const PassInfo> all_passes() { return kPasses; }
+
+}  // namespace edgelift::passes

@@ -1,0 +1,40 @@
+// Pipelines with a name. `before` and `after` stand around the caller's transform passes.
+#include "passes/pass.h"
+
+namespace edgelift::passes {
+namespace {
+
+constexpr Recipe kRecipes[] = {
+    {.name = "xnnpack",
+     .sentence = "everything that can be lifted into the delegate is lifted (the default)",
+     .upstream_edge = false,
+     .partition = Recipe::Partition::Full,
+     .before = "remove-noops,fold-constants,merge-duplicates,fold-batch-norm,convert-to-linear",
+     .after = "fuse-sdpa,expand-sdpa,$lift,lift-layer-norm,lift-group-norm,lift-select,lift-stack,lift-squeeze,"
+              "remove-noops,fold-constants,fold-constant-branches,split-linear,fold-affine,fold-scale,"
+              "lift-batch-norm,lift-expand,remove-noops,merge-duplicates",
+     .lift_scalars_passes = "lift-scalars",
+     .lift_scalars = true},
+    {.name = "upstream",
+     .sentence = "what ExecuTorch's own flow does and nothing more, for comparison",
+     .upstream_edge = true,
+     .partition = Recipe::Partition::Upstream,
+     .before = "",
+     .after = "$lift",
+     .lift_scalars_passes = "remove-noop-expand,lift-scalars",
+     .lift_scalars = false},
+    {.name = "portable",
+     .sentence = "delegates nothing: every operator runs on the runtime's portable kernels",
+     .upstream_edge = false,
+     .partition = Recipe::Partition::None,
+     .before = "",
+     .after = "",
+     .lift_scalars_passes = "",
+     .lift_scalars = false},
+};
+
+}  // namespace
+
+std::span<const Recipe> all_recipes() { return kRecipes; }
+
+}  // namespace edgelift::passes

@@ -1,0 +1,85 @@
+#include "passes/weights.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace edgelift::passes {
+namespace {
+
+// f32 in, f32 out without a detour over a vector of doubles: the one case where size matters.
+template <class F>
+TensorData mapped(const TensorData& weight, F&& factor_of) {
+  const TensorData packed = weight.contiguous();
+  const auto count = static_cast<size_t>(packed.numel());
+  if (weight.dtype() == DType::F32) {
+    std::vector<std::byte> bytes(count * sizeof(float));
+    const std::byte* in = packed.bytes().data();
+    for (size_t i = 0; i < count; ++i) {
+      float x;
+      std::memcpy(&x, in + i * sizeof(float), sizeof x);
+      const auto y = static_cast<float>(static_cast<double>(x) * factor_of(i));
+      std::memcpy(bytes.data() + i * sizeof(float), &y, sizeof y);
+    }
+    return TensorData::own(DType::F32, weight.sizes(), std::move(bytes));
+  }
+  std::vector<double> values = packed.to_doubles();
+  for (size_t i = 0; i < count; ++i) values[i] *= factor_of(i);
+  return TensorData::of(DType::F64, weight.sizes(), values).converted(weight.dtype());
+}
+
+}  // namespace
+
+TensorData scale_rows(const TensorData& weight, const std::vector<double>& factors) {
+  EL_CHECK(weight.rank() >= 1 && weight.sizes()[0] == static_cast<int64_t>(factors.size()), "one factor a row");
+  const size_t width = factors.empty() ? 0 : static_cast<size_t>(weight.numel()) / factors.size();
+  return mapped(weight, [&](size_t i) { return factors[i / width]; });
+}
+
+TensorData scale_columns(const TensorData& weight, const std::vector<double>& factors) {
+  EL_CHECK(weight.rank() == 2 && weight.sizes()[1] == static_cast<int64_t>(factors.size()), "one factor a column");
+  return mapped(weight, [&](size_t i) { return factors[i % factors.size()]; });
+}
+
+TensorData scale_all(const TensorData& weight, double factor) {
+  return mapped(weight, [&](size_t) { return factor; });
+}
+
+std::vector<double> times_vector(const TensorData& weight, const std::vector<double>& vector) {
+  EL_CHECK(weight.rank() == 2 && weight.sizes()[1] == static_cast<int64_t>(vector.size()), "a matrix of that width");
+  const auto rows = static_cast<size_t>(weight.sizes()[0]);
+  std::vector<double> out(rows, 0.0);
+  const TensorData packed = weight.contiguous();
+  if (weight.dtype() == DType::F32) {
+    const std::byte* in = packed.bytes().data();
+    for (size_t r = 0; r < rows; ++r) {
+      double sum = 0;
+      for (size_t c = 0; c < vector.size(); ++c) {
+        float x;
+        std::memcpy(&x, in + (r * vector.size() + c) * sizeof(float), sizeof x);
+        sum += static_cast<double>(x) * vector[c];
+      }
+      out[r] = sum;
+    }
+    return out;
+  }
+  const std::vector<double> values = packed.to_doubles();
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < vector.size(); ++c) out[r] += values[r * vector.size() + c] * vector[c];
+  return out;
+}
+
+TensorData vector_data(DType dtype, const std::vector<double>& values) {
+  return TensorData::of(DType::F64, {static_cast<int64_t>(values.size())}, values).converted(dtype);
+}
+
+TensorData combine(const TensorData& a, const TensorData& b, std::vector<int64_t> sizes,
+                   const std::function<double(double, double)>& f) {
+  const std::vector<double> left = a.expanded(sizes).to_doubles();
+  const std::vector<double> right = b.expanded(sizes).to_doubles();
+  std::vector<double> out(left.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = f(left[i], right[i]);
+  return TensorData::of(DType::F64, std::move(sizes), out).converted(a.dtype());
+}
+
+}  // namespace edgelift::passes
