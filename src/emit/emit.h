@@ -15,6 +15,7 @@ struct Options {
   bool plan_inputs = true;    // inputs get planned memory (a copy on set_input), else the caller's pointer is used
   bool plan_outputs = true;
   bool allow_missing_kernels = false;
+  bool frames = false;        // write the source line of each instruction into the file, for profiles
 };
 
 struct MemoryPlan {

@@ -1,0 +1,31 @@
+// Emits one method. Internal to src/emit.
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emit/emit.h"
+#include "emit/values.h"
+
+namespace edgelift::emit {
+
+// Kernels that cannot be called, collected over all methods before anything is refused.
+struct MissingKernel {
+  std::string op;           // edge name
+  std::string why;
+  std::string source_line;  // of the first
+  size_t count = 0;
+};
+using MissingKernels = std::map<std::string, MissingKernel>;  // by op and reason
+
+struct DelegateBlobs {
+  std::vector<int32_t> blob;  // of each delegate of the program: index into Program::blobs, or -1 until it is called
+  std::unordered_map<std::string, size_t> named;  // key -> index into Program::named
+};
+
+Result<pte::Plan> emit_method(const partition::Lowered& lowered, const ir::Graph& graph, const Options& options, FileData& file,
+                              DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory);
+
+}  // namespace edgelift::emit
