@@ -1,0 +1,331 @@
+#include "xnnpack/conv_forms.h"
+
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "xnnpack/writer.h"
+
+namespace edgelift::xnn {
+
+namespace {
+
+struct FormInfo {
+  ConvForm form;
+  std::string_view name;
+  double error, growth;
+};
+constexpr std::array kInfo = {
+    FormInfo{ConvForm::Direct, "direct", 0, 1},
+    FormInfo{ConvForm::Im2col, "im2col", 2e-6, 1},
+    FormInfo{ConvForm::Winograd2, "winograd2", 3e-6, 16.0 / 9},
+    FormInfo{ConvForm::Winograd4, "winograd4", 2e-5, 4},
+    FormInfo{ConvForm::Winograd4Bmm, "winograd4-bmm", 2e-5, 4},
+};
+const FormInfo& info(ConvForm form) {
+  for (const FormInfo& row : kInfo)
+    if (row.form == form) return row;
+  EL_UNREACHABLE("unknown convolution form");
+}
+
+// Lavin and Gray, "Fast algorithms for convolutional neural networks" (2015): Y = A^T [(G g G^T) . (B^T d B)] A.
+struct Matrices {
+  int m, t;  // outputs and inputs of one dim of a tile
+  std::vector<std::vector<double>> bt, g, at;
+};
+
+const Matrices& matrices(int m) {
+  static const Matrices f2 = {2,
+                              4,
+                              {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
+                              {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
+                              {{1, 1, 1, 0}, {0, 1, -1, -1}}};
+  static const Matrices f4 = {
+      4,
+      6,
+      {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}},
+      {{1. / 4, 0, 0}, {-1. / 6, -1. / 6, -1. / 6}, {-1. / 6, 1. / 6, -1. / 6}, {1. / 24, 1. / 12, 1. / 6}, {1. / 24, -1. / 12, 1. / 6}, {0, 0, 1}},
+      {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
+  return m == 2 ? f2 : f4;
+}
+
+// U[i][j] = G w G^T for every pair of channels, as t*t tensors. transpose false: [oc, ic], true: [ic, oc].
+std::vector<std::vector<float>> transform_filter(const TensorData& filter, const Matrices& w, bool transpose) {
+  const auto oc = static_cast<size_t>(filter.sizes()[0]), ic = static_cast<size_t>(filter.sizes()[3]);
+  const auto t = static_cast<size_t>(w.t);
+  std::vector<std::vector<float>> out(t * t, std::vector<float>(oc * ic));
+  const std::vector<float> values = filter.to_floats();  // [oc][3][3][ic]
+  std::vector<double> half(t * 3);
+  for (size_t o = 0; o < oc; ++o) {
+    for (size_t c = 0; c < ic; ++c) {
+      const float* g = values.data() + o * 9 * ic + c;
+      for (size_t i = 0; i < t; ++i)
+        for (size_t x = 0; x < 3; ++x) {
+          double sum = 0;
+          for (size_t y = 0; y < 3; ++y) sum += w.g[i][y] * static_cast<double>(g[(y * 3 + x) * ic]);
+          half[i * 3 + x] = sum;
+        }
+      for (size_t i = 0; i < t; ++i)
+        for (size_t j = 0; j < t; ++j) {
+          double sum = 0;
+          for (size_t x = 0; x < 3; ++x) sum += half[i * 3 + x] * w.g[j][x];
+          out[i * t + j][transpose ? c * oc + o : o * ic + c] = static_cast<float>(sum);
+        }
+    }
+  }
+  return out;
+}
+
+uint32_t scalar_constant(Writer& w, double value) { return w.unpacked(scalar_data(DType::F32, value)); }
+
+// Rows of a small matrix applied to a list of equal tensors. Terms with coefficient +-1 cost one Add or Subtract;
+// others a Multiply first, and products that several rows share are made once.
+class LinearCombination {
+ public:
+  LinearCombination(Writer& writer, std::vector<uint32_t> inputs) : writer_(writer), inputs_(std::move(inputs)) {}
+
+  uint32_t row(const std::vector<double>& coefficients) {
+    // A positive first term saves a negation: order them so.
+    std::vector<std::pair<size_t, double>> terms;
+    for (size_t i = 0; i < coefficients.size(); ++i)
+      if (coefficients[i] > 0) terms.emplace_back(i, coefficients[i]);
+    for (size_t i = 0; i < coefficients.size(); ++i)
+      if (coefficients[i] < 0) terms.emplace_back(i, coefficients[i]);
+    uint32_t sum = kInvalid;
+    for (const auto& [index, coefficient] : terms) {
+      if (sum == kInvalid) {
+        sum = scaled(index, coefficient);
+      } else {
+        sum = writer_.binary(coefficient > 0 ? Kind::Add : Kind::Subtract, sum, scaled(index, std::abs(coefficient)));
+      }
+    }
+    return sum;
+  }
+
+ private:
+  uint32_t scaled(size_t index, double coefficient) {
+    if (coefficient == 1) return inputs_[index];
+    for (const auto& [i, c, id] : products_)
+      if (i == index && c == coefficient) return id;
+    const uint32_t id = writer_.binary(Kind::Multiply, inputs_[index], scalar_constant(writer_, coefficient));
+    products_.emplace_back(index, coefficient, id);
+    return id;
+  }
+
+  Writer& writer_;
+  std::vector<uint32_t> inputs_;
+  std::vector<std::tuple<size_t, double, uint32_t>> products_;
+};
+
+struct Shape {
+  int64_t n, h, w, ic, oc;       // input and channels
+  int64_t out_h, out_w;
+};
+
+Shape shape_of(const Graph& graph, const Node& node) {
+  const Value& in = graph.values[node.inputs[0]];
+  const Value& out = graph.values[node.outputs[0]];
+  return {in.dims[0].value(), in.dims[1].value(), in.dims[2].value(), in.dims[3].value(), out.dims[3].value(),
+          out.dims[1].value(), out.dims[2].value()};
+}
+
+const TensorData* bias_of(const Graph& graph, const Node& node) {
+  return node.inputs[2] == kInvalid ? nullptr : &graph.values[node.inputs[2]].data;
+}
+
+// The index of the transform-domain element that reaches every output of the tile with coefficient one: where a bias
+// may be added once. For both F(2) and F(4) column 1 of A^T is all ones, so it is (1, 1).
+constexpr int kBiasRow = 1;
+
+void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Node>& nodes) {
+  const Matrices& wg = matrices(m);
+  const int t = wg.t;
+  const Shape s = shape_of(graph, node);
+  Writer w(graph, nodes, node.debug_handle);
+  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
+  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
+  const Window& window = node.window;
+  const int64_t tiles = s.n * th * tw;
+
+  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
+                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
+  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  std::vector<uint32_t> rows;
+  for (int i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
+  LinearCombination row_transform(w, rows);
+  const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, false);
+  const TensorData* bias = bias_of(graph, node);
+  const uint32_t bias_id = bias == nullptr ? kInvalid : w.packed(*bias);
+  std::vector<uint32_t> products;
+  for (int i = 0; i < t; ++i) {
+    const uint32_t row = w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {s.n * th, tw + 1, m, s.ic});
+    std::vector<uint32_t> columns;
+    for (int j = 0; j < t; ++j) columns.push_back(w.slice(row, {0, j / m, j % m, 0}, {s.n * th, tw, 1, s.ic}));
+    LinearCombination column_transform(w, columns);
+    for (int j = 0; j < t; ++j) {
+      const uint32_t element = w.reshape(column_transform.row(wg.bt[static_cast<size_t>(j)]), {tiles, s.ic});
+      const auto index = static_cast<size_t>(i * t + j);
+      const uint32_t filter = w.packed(TensorData::of(DType::F32, {s.oc, s.ic}, filters[index]));
+      products.push_back(w.fully_connected(element, filter, i == kBiasRow && j == kBiasRow ? bias_id : kInvalid));
+    }
+  }
+  // Columns first: m rows of t products each, then m x m outputs.
+  std::vector<std::vector<uint32_t>> half(static_cast<size_t>(m));
+  for (int j = 0; j < t; ++j) {
+    std::vector<uint32_t> column;
+    for (int i = 0; i < t; ++i) column.push_back(products[static_cast<size_t>(i * t + j)]);
+    LinearCombination transform(w, column);
+    for (int i = 0; i < m; ++i) half[static_cast<size_t>(i)].push_back(transform.row(wg.at[static_cast<size_t>(i)]));
+  }
+  std::vector<uint32_t> out_rows;
+  for (int i = 0; i < m; ++i) {
+    LinearCombination transform(w, half[static_cast<size_t>(i)]);
+    std::vector<uint32_t> outputs;
+    for (int j = 0; j < m; ++j) {
+      const uint32_t value = transform.row(wg.at[static_cast<size_t>(j)]);
+      if (node.min_max) w.clamp_last(*node.min_max);
+      outputs.push_back(w.reshape(value, {s.n * th, tw, 1, s.oc}));
+    }
+    out_rows.push_back(w.reshape(w.concat(outputs, 2), {s.n * th, 1, tw * m * s.oc}));
+  }
+  const bool exact = th * m == s.out_h && tw * m == s.out_w;
+  const uint32_t joined = w.concat(out_rows, 1);
+  const uint32_t full = w.reshape(joined, {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
+  if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
+}
+
+TensorData matrix_constant(const std::vector<std::vector<double>>& rows) {
+  std::vector<float> values;
+  for (const auto& row : rows)
+    for (const double v : row) values.push_back(static_cast<float>(v));
+  return TensorData::of(DType::F32, {1, static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())}, values);
+}
+
+void winograd_bmm(Graph& graph, const Node& node, int m, std::vector<Node>& nodes) {
+  const Matrices& wg = matrices(m);
+  const int64_t t = wg.t;
+  const Shape s = shape_of(graph, node);
+  Writer w(graph, nodes, node.debug_handle);
+  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
+  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
+  const Window& window = node.window;
+  const int64_t nh = s.n * th;
+
+  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
+                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
+  // Overlapping tiles of t rows: the block itself and the first two rows of the next.
+  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  uint32_t rows = w.concat({w.slice(blocked, {0, 0, 0, 0}, {s.n, th, m, pw * s.ic}),
+                            w.slice(blocked, {0, 1, 0, 0}, {s.n, th, 2, pw * s.ic})},
+                           2);
+  const uint32_t bt = w.unpacked(matrix_constant(wg.bt));
+  rows = w.batch_matmul(bt, w.reshape(rows, {nh, t, pw * s.ic}));
+  const uint32_t column_blocks = w.reshape(rows, {nh * t, tw + 1, m * s.ic});
+  uint32_t columns = w.concat({w.slice(column_blocks, {0, 0, 0}, {nh * t, tw, m * s.ic}),
+                               w.slice(column_blocks, {0, 1, 0}, {nh * t, tw, 2 * s.ic})},
+                              2);
+  columns = w.batch_matmul(bt, w.reshape(columns, {nh * t * tw, t, s.ic}));
+  uint32_t v = w.transpose(w.reshape(columns, {nh, t, tw, t, s.ic}), {1, 3, 0, 2, 4});
+  v = w.reshape(v, {t * t, nh * tw, s.ic});
+  const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, true);
+  std::vector<float> all;
+  all.reserve(filters.size() * filters[0].size());
+  for (const auto& f : filters) all.insert(all.end(), f.begin(), f.end());
+  uint32_t y = w.batch_matmul(v, w.packed(TensorData::of(DType::F32, {t * t, s.ic, s.oc}, all)));
+  const uint32_t at = w.unpacked(matrix_constant(wg.at));
+  y = w.batch_matmul(at, w.reshape(y, {1, t, t * nh * tw * s.oc}));
+  y = w.batch_matmul(at, w.reshape(y, {m, t, nh * tw * s.oc}));
+  y = w.transpose(w.reshape(y, {m, m, nh, tw, s.oc}), {2, 0, 3, 1, 4});
+  y = w.reshape(y, {s.n, th * m, tw * m, s.oc});
+  if (th * m != s.out_h || tw * m != s.out_w) y = w.slice(y, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc});
+  const TensorData* bias = bias_of(graph, node);
+  if (bias != nullptr) {
+    w.binary(Kind::Add, y, w.unpacked(*bias), node.outputs[0]);
+    if (node.min_max) w.clamp_last(*node.min_max);
+  } else {
+    Node clamp;
+    clamp.kind = node.min_max ? Kind::Clamp : Kind::Copy;
+    clamp.inputs = {y};
+    clamp.min_max = node.min_max;
+    w.add(std::move(clamp), node.outputs[0]);
+  }
+}
+
+// Column slices joined along the channels, then row slices likewise: kh*kw*ic in the order of the filter's dims.
+void im2col(Graph& graph, const Node& node, std::vector<Node>& nodes) {
+  const Shape s = shape_of(graph, node);
+  const Window& k = node.window;
+  Writer w(graph, nodes, node.debug_handle);
+  const int64_t sh = k.stride_h, sw = k.stride_w;
+  const auto kh = static_cast<int64_t>(k.kernel_h), kw = static_cast<int64_t>(k.kernel_w);
+  // Rows and columns are taken as block views of the stride, so that a strided window is a plain slice.
+  const int64_t need_h = (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1, need_w = (s.out_w - 1) * sw + (kw - 1) * k.dilation_w + 1;
+  const int64_t blocks_h = std::max((need_h + sh - 1) / sh, s.out_h + ((kh - 1) * k.dilation_h) / sh);
+  const int64_t blocks_w = std::max((need_w + sw - 1) / sw, s.out_w + ((kw - 1) * k.dilation_w) / sw);
+  const int64_t ph = std::max(blocks_h * sh, s.h + k.pad_top), pw = std::max(blocks_w * sw, s.w + k.pad_left);
+  const int64_t full_h = (ph + sh - 1) / sh * sh, full_w = (pw + sw - 1) / sw * sw;
+  uint32_t x = node.inputs[0];
+  if (k.pad_top != 0 || k.pad_left != 0 || full_h != s.h || full_w != s.w)
+    x = w.pad(x, {0, k.pad_top, k.pad_left, 0}, {0, full_h - s.h - k.pad_top, full_w - s.w - k.pad_left, 0});
+  std::vector<uint32_t> columns;
+  const uint32_t column_blocks = w.reshape(x, {s.n * full_h, full_w / sw, sw, s.ic});
+  for (int64_t j = 0; j < kw; ++j) {
+    const int64_t at = j * k.dilation_w;
+    columns.push_back(w.slice(column_blocks, {0, at / sw, at % sw, 0}, {s.n * full_h, s.out_w, 1, s.ic}));
+  }
+  const int64_t row_channels = kw * s.ic;
+  const uint32_t wide = w.reshape(w.concat(columns, 3), {s.n, full_h / sh, sh, s.out_w * row_channels});
+  std::vector<uint32_t> rows;
+  for (int64_t i = 0; i < kh; ++i) {
+    const int64_t at = i * k.dilation_h;
+    const uint32_t row = w.slice(wide, {0, at / sh, at % sh, 0}, {s.n, s.out_h, 1, s.out_w * row_channels});
+    rows.push_back(w.reshape(row, {s.n, s.out_h, s.out_w, row_channels}));
+  }
+  const uint32_t patches = w.concat(rows, 3);
+  const TensorData filter = graph.values[node.inputs[1]].data.reshaped({s.oc, kh * kw * s.ic});
+  const TensorData* bias = bias_of(graph, node);
+  w.fully_connected(patches, w.packed(filter), bias == nullptr ? kInvalid : w.packed(*bias), node.outputs[0]);
+  if (node.min_max) w.clamp_last(*node.min_max);
+}
+
+}  // namespace
+
+std::string_view form_name(ConvForm form) { return info(form).name; }
+double form_error(ConvForm form) { return info(form).error; }
+double form_weight_growth(ConvForm form) { return info(form).growth; }
+std::optional<ConvForm> form_from_name(std::string_view name) {
+  for (const FormInfo& row : kInfo)
+    if (row.name == name) return row.form;
+  return std::nullopt;
+}
+
+bool form_applies(const Graph& graph, const Node& node, ConvForm form) {
+  if (form == ConvForm::Direct) return true;
+  if (node.kind != Kind::Conv2d || (node.flags & kFlagSamePadding) != 0 || node.window.groups != 1) return false;
+  const Value& in = graph.values[node.inputs[0]];
+  const Value& filter = graph.values[node.inputs[1]];
+  const Value& out = graph.values[node.outputs[0]];
+  if (in.datatype != Datatype::F32 || out.datatype != Datatype::F32 || filter.datatype != Datatype::F32) return false;
+  if (filter.use != Use::Packed || filter.data.dtype() != DType::F32) return false;
+  if (node.inputs[2] != kInvalid && graph.values[node.inputs[2]].data.dtype() != DType::F32) return false;
+  for (const SymInt& dim : in.dims)
+    if (!dim.is_const() || dim.value() == 0) return false;
+  for (const SymInt& dim : out.dims)
+    if (!dim.is_const() || dim.value() == 0) return false;
+  const Window& w = node.window;
+  if (form == ConvForm::Im2col) return w.kernel_h * w.kernel_w > 1;
+  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
+}
+
+void expand_convolution(Graph& graph, const Node& node, ConvForm form, std::vector<Node>& nodes) {
+  EL_CHECK(form != ConvForm::Direct && form_applies(graph, node, form), "a convolution form that does not apply");
+  switch (form) {
+    case ConvForm::Im2col: return im2col(graph, node, nodes);
+    case ConvForm::Winograd2: return winograd_elementwise(graph, node, 2, nodes);
+    case ConvForm::Winograd4: return winograd_elementwise(graph, node, 4, nodes);
+    case ConvForm::Winograd4Bmm: return winograd_bmm(graph, node, 4, nodes);
+    case ConvForm::Direct: break;
+  }
+}
+
+}  // namespace edgelift::xnn
