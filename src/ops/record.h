@@ -50,8 +50,6 @@ enum Trait : uint32_t {
   kCheck = 1u << 5,       // pure assertion without result: dropped by to_edge
   kAlias = 1u << 6,       // ATen returns a view of its first argument (for functionalisation)
   kOwnDtypes = 1u << 7,   // lower() checks dtypes itself (conversions); the general gate leaves them alone
-  kInt32 = 1u << 7,       // lower() also takes operands and results of int32
-  kMixed = 1u << 8,       // lower() checks dtypes itself (casts): the general gate on dtypes does not apply
 };
 
 // One row of a family's table.
@@ -103,9 +101,6 @@ std::span<const OpRecord* const> all_records();
 
 // Why the node's kernel cannot run it: none in the runtime, or the record's kernel_check. nullopt if it can.
 std::optional<std::string> kernel_refusal(const Call& call);
-
-// docs/operators.md: one row an overload, generated from the table.
-std::string operators_markdown();
 
 // True if the pinned runtime registers the kernel (list read from its registry at build time).
 bool kernel_registered(std::string_view kernel);
