@@ -23,14 +23,18 @@ Error missing_kernels(const MissingKernels& missing) {
 }  // namespace
 
 Result<Emitted> emit(const partition::Lowered& lowered, const Options& options) {
+  return emit(lowered.program, lowered.graphs, options);
+}
+
+Result<Emitted> emit(const ir::Program& program, const std::vector<xnn::Graph>& graphs, const Options& options) {
   Emitted emitted;
   FileData file(emitted.program);
   DelegateBlobs blobs;
-  blobs.blob.assign(lowered.graphs.size(), -1);
+  blobs.blob.assign(graphs.size(), -1);
   MissingKernels missing;
-  for (const auto& method : lowered.program.methods) {
+  for (const auto& method : program.methods) {
     MemoryPlan memory;
-    EL_TRY(pte::Plan plan, emit_method(lowered, *method, options, file, blobs, missing, memory));
+    EL_TRY(pte::Plan plan, emit_method(graphs, *method, options, file, blobs, missing, memory));
     emitted.program.plans.push_back(std::move(plan));
     emitted.plans.push_back(memory);
   }

@@ -31,5 +31,7 @@ struct Emitted {
 // Errors: kernels that the runtime does not register, all at once, each with count and source line; tensors without an
 // upper bound; arguments that no kernel argument can express.
 Result<Emitted> emit(const partition::Lowered& lowered, const Options& options);
+// The same for a program and the graphs of its delegates (none, where nothing is delegated).
+Result<Emitted> emit(const ir::Program& program, const std::vector<xnn::Graph>& graphs, const Options& options);
 
 }  // namespace edgelift::emit

@@ -21,9 +21,9 @@ constexpr uint64_t kArenaTail = 64;
 
 class MethodEmitter {
  public:
-  MethodEmitter(const partition::Lowered& lowered, const ir::Graph& graph, const Options& options, FileData& file, DelegateBlobs& blobs,
+  MethodEmitter(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file, DelegateBlobs& blobs,
                 MissingKernels& missing)
-      : lowered_(lowered), graph_(graph), options_(options), file_(file), blobs_(blobs), missing_(missing), values_(plan_, file),
+      : graphs_(graphs), graph_(graph), options_(options), file_(file), blobs_(blobs), missing_(missing), values_(plan_, file),
         caller_(plan_), sizes_(values_, caller_), state_(graph),
         args_(values_, sizes_, [this](const ir::Value* value) { return operand(value); }) {}
 
@@ -153,7 +153,7 @@ class MethodEmitter {
   Status delegate_call(const ir::Node& node) {
     const auto number = static_cast<size_t>(std::get<SymInt>(node.args.at(0)).value());
     const auto& operands = std::get<ir::ValueList>(node.args.at(1));
-    const xnn::Graph& graph = lowered_.graphs.at(number);
+    const xnn::Graph& graph = graphs_.at(number);
     EL_CHECK(graph.inputs.size() + graph.constant_inputs.size() == operands.size() && graph.outputs.size() == node.results.size(),
              "operands and results of a delegate call");
     pte::DelegateCall call;
@@ -174,7 +174,7 @@ class MethodEmitter {
   }
 
   Status add_blob(size_t number) {
-    EL_TRY(xnn::Blob blob, xnn::serialize(lowered_.graphs[number]));
+    EL_TRY(xnn::Blob blob, xnn::serialize(graphs_[number]));
     pte::Program& program = file_.program();
     blobs_.blob[number] = static_cast<int32_t>(program.blobs.size());
     pte::DelegateBlob out;
@@ -465,7 +465,7 @@ class MethodEmitter {
     }
   }
 
-  const partition::Lowered& lowered_;
+  const std::vector<xnn::Graph>& graphs_;
   const ir::Graph& graph_;
   const Options& options_;
   FileData& file_;
@@ -486,9 +486,9 @@ class MethodEmitter {
 
 }  // namespace
 
-Result<pte::Plan> emit_method(const partition::Lowered& lowered, const ir::Graph& graph, const Options& options, FileData& file,
+Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
                               DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory) {
-  return MethodEmitter(lowered, graph, options, file, blobs, missing).emit(memory);
+  return MethodEmitter(graphs, graph, options, file, blobs, missing).emit(memory);
 }
 
 }  // namespace edgelift::emit

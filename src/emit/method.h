@@ -25,7 +25,7 @@ struct DelegateBlobs {
   std::unordered_map<std::string, size_t> named;  // key -> index into Program::named
 };
 
-Result<pte::Plan> emit_method(const partition::Lowered& lowered, const ir::Graph& graph, const Options& options, FileData& file,
+Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
                               DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory);
 
 }  // namespace edgelift::emit
