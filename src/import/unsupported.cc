@@ -78,7 +78,12 @@ void Importer::find_unsupported(const RawGraph& graph) {
     const Resolved& resolved = resolve(node.target);
     switch (resolved.target.kind) {
       case Target::Kind::Operator:
-        if (resolved.op == nullptr && !resolved.is_size && !resolved.is_check) note_unsupported(node, resolved.target.name);
+        if (resolved.op == nullptr && !resolved.is_size && !resolved.is_check) {
+          // What reads the parts of a tensor subclass: its bytes are a pickle, so they could not be read either.
+          const bool subclass = resolved.target.name.starts_with("export::access_subclass_inner_tensor.");
+          note_unsupported(node, resolved.target.name + (subclass ? " (a weight is a tensor subclass, stored as a pickle: call torchao's "
+                                                                    "unwrap_tensor_subclass(model) before export)" : ""));
+        }
         break;
       case Target::Kind::HigherOrder:
         if (const auto index = inlined_graph(resolved.target, node)) {
