@@ -203,6 +203,7 @@ constexpr OpDef kRows[] = {
      infer_broadcast, nullptr, {}, kPointwise},
     {"aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
      infer_broadcast_float, nullptr, {}, kPointwise},
+    {"aten::nextafter(Tensor self, Tensor other) -> Tensor", infer_broadcast, nullptr, {}, kPointwise},
     {"aten::gcd(Tensor self, Tensor other) -> Tensor",
      infer_broadcast, nullptr, {}, kPointwise, "it works on integers, which the delegate is not used for"},
     {"aten::lcm(Tensor self, Tensor other) -> Tensor",
