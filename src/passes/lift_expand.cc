@@ -11,10 +11,10 @@ namespace {
 
 constexpr int64_t kMaxCopies = 32;
 
-// Whether the operator's result is the same when this operand comes unexpanded: element-wise operators whose other
-// operands give the full shape.
+// Whether the operator's result is the same when this operand comes unexpanded: element-wise operators and batched products
+// whose other operands give the full shape.
 bool broadcasts(ir::Node& user, Value* expanded, Value* narrow, const ir::OpTable& ops) {
-  if (!ops::record(user).has(ops::kPointwise)) return false;
+  if (!ops::record(user).has(ops::kPointwise) && !user.is("matmul")) return false;
   std::vector<ir::Arg> args = user.args;
   size_t operands = 0;
   for (ir::Arg& arg : args)
@@ -128,7 +128,7 @@ bool lift_repeat_interleave(ir::Node& node, ir::Rewriter& rewriter, PassContext&
 }
 
 bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
-  return node.is("expand") && !delegated(node) && bypass(node, rewriter);
+  return bypass(node, rewriter);
 }
 
 bool materialise(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {

@@ -16,7 +16,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const bool sizes = node.is("split_with_sizes"), split = node.is("split", "Tensor"), chunk = node.is("chunk");
   const bool slice = node.is("slice", "Tensor");
   if (!select && !unbind && !narrow && !sizes && !split && !chunk && !slice) return false;
-  if (delegated(node)) return false;
+  // A slice of step one is what the others become.
+  if (slice && delegated(node) && node.args.size() > 4 && ops::Call(node).arg("step") == ir::Arg(SymInt(1))) return false;
   const ops::Call call(node);
   Value* self = call.tensor("self");
   const int64_t rank = self->type.rank();

@@ -25,7 +25,7 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const bool strided = node.is("as_strided");
   const auto permutation = match::permutation_of(node);
   if (!strided && !permutation && !ops::record(node).has(ops::kView)) return false;
-  if (delegated(node)) return false;
+  if (match::is_noop(node)) return false;  // remove-noops has those
   auto* const* source = std::get_if<Value*>(&node.args.at(0));
   if (source == nullptr || (*source)->type.dtype != node.result()->type.dtype) return false;
   Lift lift(rewriter, node);
@@ -39,7 +39,7 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 // stack, and concatenation in the dims' other spellings.
 bool lift_stack_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
-  if (!node.is("stack") || delegated(node)) return false;
+  if (!node.is("stack")) return false;
   const ops::Call call(node);
   const auto& tensors = call.tensors("tensors");
   const auto dim = ops::normalize_dim(call.integer("dim"), node.result()->type.rank());

@@ -1,4 +1,7 @@
 // Removes operators that leave every element where it is, and joins chains of views and of permutations.
+#include <algorithm>
+
+#include "match/constant.h"
 #include "match/views.h"
 #include "ops/infer.h"
 #include "passes/lift.h"
@@ -89,12 +92,41 @@ bool drop_if_noop(ir::Node& node, ir::Rewriter& rewriter) {
   return true;
 }
 
+// x and true, x or false: x, spread to the shape of the other side.
+bool drop_logic(ir::Node& node, ir::Rewriter& rewriter) {
+  const std::string_view base = node.op->base;
+  const bool conjunction = base == "logical_and" || base == "bitwise_and" || base == "__and__";
+  if (!conjunction && base != "logical_or" && base != "bitwise_or" && base != "__or__") return false;
+  if (node.op->ns != "aten" || node.args.size() < 2 || node.result()->type.dtype != DType::Bool) return false;
+  for (size_t side = 0; side < 2; ++side) {
+    auto* const* constant = std::get_if<Value*>(&node.args[side]);
+    auto* const* x = std::get_if<Value*>(&node.args[1 - side]);
+    if (constant == nullptr || x == nullptr || (*constant)->type.dtype != DType::Bool || (*x)->type.dtype != DType::Bool) continue;
+    const auto data = match::as_constant(*constant);
+    if (!data || data->empty() || data->numel() > (1 << 20)) continue;
+    const std::vector<double> values = data->to_doubles();
+    if (!std::all_of(values.begin(), values.end(), [&](double v) { return (v != 0) == conjunction; })) continue;
+    const ir::Shape& shape = node.result()->type.sizes;
+    Value* result = *x;
+    rewriter.set_insert_point(&node);
+    if (!ops::same_shape((*x)->type.sizes, shape)) {
+      result = rewriter.make("expand", {*x, ir::IntList(shape.begin(), shape.end())});
+    } else if (!may_replace(rewriter.graph(), node.result(), *x)) {
+      continue;
+    }
+    rewriter.replace(node.result(), result);
+    rewriter.erase_dead(&node);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<bool> remove_noops(ir::Program& program, PassContext& context) {
   return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
     if (node.results.size() != 1) return false;
-    return drop_if_noop(node, rewriter) || join_reshapes(node, rewriter) || join_permutes(node, rewriter);
+    return drop_if_noop(node, rewriter) || drop_logic(node, rewriter) || join_reshapes(node, rewriter) || join_permutes(node, rewriter);
   });
 }
 

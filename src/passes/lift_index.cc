@@ -1,0 +1,149 @@
+// Indexing by tensors known at compile time: ranges become slices, a few runs become slices and a concatenation.
+#include <algorithm>
+
+#include "match/constant.h"
+#include "ops/infer.h"
+#include "passes/lift.h"
+#include "passes/passes.h"
+
+namespace edgelift::passes {
+namespace {
+
+constexpr size_t kMaxRuns = 16;
+
+struct Run {
+  int64_t start = 0, length = 0;
+};
+
+// The indices as runs of consecutive numbers; negative ones count from the end.
+std::optional<std::vector<Run>> runs_of(const TensorData& index, int64_t size) {
+  std::vector<Run> runs;
+  const int64_t count = index.numel();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t at = index.element_as_int(i);
+    if (at < 0) at += size;
+    if (at < 0 || at >= size) return std::nullopt;  // the kernel reports it
+    if (!runs.empty() && at == runs.back().start + runs.back().length) {
+      ++runs.back().length;
+    } else {
+      if (runs.size() == kMaxRuns) return std::nullopt;
+      runs.push_back({at, 1});
+    }
+  }
+  return runs;
+}
+
+Value* take(Lift& lift, Value* x, int64_t dim, const std::vector<Run>& runs, bool inside) {
+  std::vector<Value*> parts;
+  for (const Run& run : runs) {
+    if (run.start == 0 && x->type.sizes[static_cast<size_t>(dim)] == SymInt(run.length)) {
+      parts.push_back(x);
+      continue;
+    }
+    std::vector<ir::Arg> args = {x, SymInt(dim), SymInt(run.start), SymInt(run.start + run.length)};
+    parts.push_back(inside ? lift.make("slice.Tensor", args) : lift.make_outside("slice.Tensor", args));
+    if (lift.failed()) return x;
+  }
+  if (parts.size() == 1) return parts[0];
+  std::vector<ir::Arg> args = {ir::ValueList(parts.begin(), parts.end()), SymInt(dim)};
+  return inside ? lift.make("cat", args) : lift.make_outside("cat", args);
+}
+
+bool lift_select(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("index_select")) return false;
+  const ops::Call call(node);
+  Value* self = call.tensor("self");
+  const auto index = match::as_constant(call.tensor("index"));
+  const auto dim = ops::normalize_dim(call.integer("dim"), self->type.rank());
+  if (!index || !dim || index->empty() || self->type.rank() == 0) return false;
+  const SymInt& size = self->type.sizes[static_cast<size_t>(*dim)];
+  if (!size.is_const()) return false;
+  const auto runs = runs_of(*index, size.value());
+  if (!runs) return false;
+  Lift lift(rewriter, node);
+  return commit(lift, node, take(lift, self, *dim, *runs, true), context);
+}
+
+bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("index", "Tensor")) return false;
+  const ops::Call call(node);
+  Value* self = call.tensor("self");
+  if (!self->type.is_static() || !node.result()->type.is_static()) return false;
+  const auto& indices = call.tensors("indices");
+  // The indexed dims must stand together: then the result has the broadcast index shape in their place.
+  size_t first = indices.size(), last = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] == nullptr) continue;
+    if (indices[i]->type.dtype == DType::Bool || indices[i]->type.dtype == DType::U8) return false;
+    first = std::min(first, i);
+    last = std::max(last, i);
+  }
+  if (first == indices.size()) return false;
+  // Each index varies along at most one dim of the broadcast shape, and no two along the same one.
+  struct Axis {
+    std::vector<Run> runs;
+    int64_t from_end = 0;  // which dim of the broadcast shape, 0 = none
+    int64_t count = 1;
+  };
+  std::vector<Axis> axes;
+  int64_t broadcast_rank = 0;
+  std::vector<int64_t> taken;
+  for (size_t i = first; i <= last; ++i) {
+    if (indices[i] == nullptr) return false;
+    const auto index = match::as_constant(indices[i]);
+    if (!index || index->empty()) return false;
+    broadcast_rank = std::max(broadcast_rank, index->rank());
+    Axis axis;
+    for (int64_t d = 0; d < index->rank(); ++d) {
+      if (index->sizes()[static_cast<size_t>(d)] == 1) continue;
+      if (axis.from_end != 0) return false;
+      axis.from_end = index->rank() - d;
+    }
+    axis.count = index->numel();
+    if (axis.from_end != 0) {
+      if (std::find(taken.begin(), taken.end(), axis.from_end) != taken.end()) return false;
+      taken.push_back(axis.from_end);
+    }
+    const auto runs = runs_of(*index, self->type.sizes[i].value());
+    if (!runs) return false;
+    axis.runs = *runs;
+    axes.push_back(std::move(axis));
+  }
+  const bool inside = is_f32_or_f16(self);
+  Lift lift(rewriter, node);
+  Value* x = self;
+  for (size_t i = 0; i < axes.size(); ++i) x = take(lift, x, static_cast<int64_t>(first + i), axes[i].runs, inside);
+  if (lift.failed()) return false;
+  // Dims of one element leave, the others follow the order of the broadcast shape.
+  std::vector<size_t> order;
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].from_end != 0) order.push_back(i);
+  const std::vector<size_t> before = order;
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return axes[a].from_end > axes[b].from_end; });
+  if (order != before) {
+    ir::Shape narrow(self->type.sizes.begin(), self->type.sizes.begin() + static_cast<std::ptrdiff_t>(first));
+    for (const size_t i : before) narrow.emplace_back(axes[i].count);
+    narrow.insert(narrow.end(), self->type.sizes.begin() + static_cast<std::ptrdiff_t>(last + 1), self->type.sizes.end());
+    auto dims = identity_permutation(narrow.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      dims[first + i] = static_cast<int64_t>(first) + std::find(before.begin(), before.end(), order[i]) - before.begin();
+    if (!inside) return false;
+    x = lift.permute(lift.view(x, narrow), dims);
+  }
+  const ir::Shape& shape = node.result()->type.sizes;
+  if (!lift.failed() && !(x->type.sizes == shape)) {
+    std::vector<ir::Arg> args = {x, ir::IntList(shape.begin(), shape.end())};
+    x = inside ? lift.make("view", args) : lift.make_outside("view", args);
+  }
+  return commit(lift, node, x, context);
+}
+
+}  // namespace
+
+Result<bool> lift_index(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
+    return lift_select(node, rewriter, pass) || lift_index_node(node, rewriter, pass);
+  });
+}
+
+}  // namespace edgelift::passes
