@@ -1,8 +1,10 @@
 #include "emit/method.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -25,7 +27,7 @@ class MethodEmitter {
                 MissingKernels& missing)
       : graphs_(graphs), graph_(graph), options_(options), file_(file), blobs_(blobs), missing_(missing), values_(plan_, file),
         caller_(plan_), sizes_(values_, caller_), state_(graph),
-        args_(values_, sizes_, [this](const ir::Value* value) { return operand(value); }) {}
+        args_(values_, sizes_, [this](const ir::Value* value) { return row_major_args_ ? row_major_operand(value) : operand(value); }) {}
 
   Result<pte::Plan> emit(MemoryPlan& memory) {
     plan_.name = graph_.name();
@@ -208,17 +210,75 @@ class MethodEmitter {
       }
     }
     if (state_.writes_in_place(node)) return in_place_call(node);
-    EL_TRY(std::vector<int32_t> args, args_.of(node));
-    return call_with_results(node, record.kernel, std::move(args));
+    // Most kernels take their operands' elements to lie in row-major order, some without a check.
+    row_major_args_ = !follows_dim_order(node);
+    Result<std::vector<int32_t>> args = args_.of(node);
+    const bool convert_results = std::exchange(row_major_args_, false);
+    if (!args) return args.take_error();
+    return call_with_results(node, record.kernel, *std::move(args), convert_results);
   }
 
-  Status call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args) {
+  // True if the kernel does the right thing with these dim orders: nothing to follow, a copy that is made for it, or
+  // element by element over tensors that all lie in memory in the same way.
+  static bool follows_dim_order(const ir::Node& node) {
+    const ops::OpRecord& record = ops::record(node);
+    if (record.kernel.starts_with("dim_order_ops::")) return true;
+    std::vector<const ir::Type*> types;
+    for (const ir::Value* value : node.operands()) types.push_back(&value->type);
+    for (const ir::Value* value : node.results) types.push_back(&value->type);
+    std::erase_if(types, [](const ir::Type* type) { return !type->is_tensor(); });
+    if (std::all_of(types.begin(), types.end(), [](const ir::Type* type) { return row_major(*type); })) return true;
+    return record.has(ops::kPointwise) && std::all_of(types.begin(), types.end(), [&](const ir::Type* type) {
+      return type->sizes == types[0]->sizes && type->dim_order == types[0]->dim_order;
+    });
+  }
+
+  // A tensor with the elements of another in another dim order.
+  void convert(int32_t from, int32_t to) {
+    std::vector<int32_t> order;
+    for (const uint8_t dim : values_.tensor(to).dim_order) order.push_back(values_.integer(dim));
+    caller_.call("dim_order_ops::_to_dim_order_copy.out", {from, values_.flag(false), values_.int_list(std::move(order)), to, to});
+  }
+  pte::Tensor bare(int32_t like, std::vector<uint8_t> dim_order) const {
+    pte::Tensor tensor = values_.tensor(like);
+    tensor.constant = tensor.initial = -1;
+    tensor.name.clear();
+    tensor.dim_order = std::move(dim_order);
+    return tensor;
+  }
+  std::vector<uint8_t> row_major_order(int32_t index) const {
+    std::vector<uint8_t> order(values_.tensor(index).dim_order.size());
+    std::iota(order.begin(), order.end(), uint8_t{0});
+    return order;
+  }
+
+  Result<int32_t> row_major_operand(const ir::Value* value) {
+    EL_TRY(const int32_t index, operand(value));
+    if (!value->type.is_tensor() || row_major(value->type)) return index;
+    const auto [known, inserted] = row_major_twins_.try_emplace(index, -1);
+    if (inserted) {
+      const int32_t twin = values_.add_in_new_block(bare(index, row_major_order(index)));
+      known->second = twin;
+      convert(index, twin);
+    }
+    return known->second;
+  }
+
+  Status call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args, bool convert_results) {
     const ops::OpRecord& record = ops::record(node);
     std::vector<int32_t> outs;
+    std::vector<std::pair<int32_t, int32_t>> conversions;
     for (const ir::Value* value : node.results) {
       if (value->type.is_tensor()) {
         EL_TRY(const int32_t index, result(value));
-        outs.push_back(index);
+        if (convert_results && !row_major(value->type)) {
+          const int32_t made = values_.add_in_new_block(bare(index, row_major_order(index)));
+          outs.push_back(made);
+          conversions.emplace_back(made, index);
+          row_major_twins_.emplace(index, made);
+        } else {
+          outs.push_back(index);
+        }
         continue;
       }
       // A number that the operator makes: primitives overwrite one value and have no slot for a return.
@@ -246,6 +306,7 @@ class MethodEmitter {
       args.push_back(values_.tensor_list(std::move(outs)));
     }
     caller_.call(kernel, std::move(args));
+    for (const auto& [from, to] : conversions) convert(from, to);
     return Ok{};
   }
 
@@ -338,18 +399,12 @@ class MethodEmitter {
 
   // ---- outputs and state ----
 
-  int32_t copy_of(int32_t from) {
-    pte::Tensor tensor = values_.tensor(from);
-    tensor.constant = tensor.initial = -1;
-    tensor.name.clear();
-    const std::vector<uint8_t> tensor_order = tensor.dim_order;
-    const int32_t to = values_.add_in_new_block(std::move(tensor));
-    if (std::is_sorted(tensor_order.begin(), tensor_order.end())) {
+  int32_t copy_of(int32_t from, const std::vector<uint8_t>& dim_order) {
+    const int32_t to = values_.add_in_new_block(bare(from, dim_order));
+    if (dim_order == values_.tensor(from).dim_order && std::is_sorted(dim_order.begin(), dim_order.end())) {
       caller_.call("aten::clone.out", {from, values_.null(), to, to});
     } else {
-      std::vector<int32_t> order;
-      for (const uint8_t dim : tensor_order) order.push_back(values_.integer(dim));
-      caller_.call("dim_order_ops::_clone_dim_order.out", {from, values_.flag(false), values_.int_list(std::move(order)), to, to});
+      convert(from, to);
     }
     return to;
   }
@@ -390,10 +445,14 @@ class MethodEmitter {
     const auto save = [&](int32_t index) {
       if (!values_.is_tensor(index) || !will_change(index)) return index;
       const auto [known, inserted] = saved.try_emplace(index, -1);
-      if (inserted) known->second = copy_of(index);
+      if (inserted) known->second = copy_of(index, values_.tensor(index).dim_order);
       return known->second;
     };
-    for (Write& write : writes) write.source = save(write.source);
+    for (Write& write : writes) {
+      write.source = save(write.source);
+      const std::vector<uint8_t>& order = values_.tensor(write.target).dim_order;
+      if (values_.tensor(write.source).dim_order != order) write.source = copy_of(write.source, order);
+    }
     for (const ir::OutputSpec& output : graph_.outputs()) {
       if (output.kind != ir::OutputSpec::Kind::User) continue;
       if (output.value == nullptr) {
@@ -479,6 +538,8 @@ class MethodEmitter {
   KernelArgs args_;
   std::unordered_map<const ir::Value*, int32_t> index_;
   std::unordered_set<const ir::Value*> outputs_;
+  std::unordered_map<int32_t, int32_t> row_major_twins_;  // tensor in another dim order -> its elements in row-major order
+  bool row_major_args_ = false;
   std::unordered_map<int32_t, int32_t> shared_;  // run-time view -> the tensor that it points into
   std::unordered_map<size_t, int32_t> delegates_;
   std::vector<int32_t> whole_life_;              // blocks that keep their contents between calls

@@ -44,7 +44,7 @@ Result<FileHeader> read_header(std::span<const std::byte> bytes) {
   if (header.program_size > bytes.size() || header.program_size < kLoaderReads / 2)
     return input_error(fmt::format("the header says that the program has {} bytes, the file has {}: it was cut off or damaged",
                                    header.program_size, bytes.size()));
-  if (header.segment_base > bytes.size() || (header.segment_base != 0 && header.segment_base < header.program_size))
+  if ((header.segment_data_size && header.segment_base > bytes.size()) || (header.segment_base != 0 && header.segment_base < header.program_size))
     return input_error(fmt::format("the header puts the segments at byte {}, which is not between the end of the program ({}) and "
                                    "the end of the file ({})",
                                    header.segment_base, header.program_size, bytes.size()));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -66,7 +67,8 @@ class SegmentRules {
         return input_error(fmt::format("segment {} has {} bytes, but the file has no extended header that says where segments begin: "
                                        "its magic at byte 8 is damaged",
                                        i, segment.size()));
-      const uint64_t room = header.segment_data_size.value_or(bytes_.size() - header.segment_base);
+      const uint64_t rest = bytes_.size() - std::min<uint64_t>(header.segment_base, bytes_.size());
+      const uint64_t room = header.segment_data_size.value_or(rest);
       if (segment.offset() > room || segment.size() > room - segment.offset())
         return input_error(fmt::format("segment {} (offset {}, {} bytes) reaches past the end of the file's segments ({} bytes)", i,
                                        segment.offset(), segment.size(), room));

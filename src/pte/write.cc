@@ -283,7 +283,7 @@ Result<WriteStats> write_to(const Program& program, const Sink& sink) {
   const uint64_t program_size = size + kHeaderSize;
   uint64_t data_size = 0;
   for (const Segment& segment : layout.segments) data_size = std::max(data_size, segment.offset + segment.size);
-  const uint64_t base = align_up(program_size, layout.base_alignment);
+  const uint64_t base = data_size == 0 ? 0 : align_up(program_size, layout.base_alignment);  // 0: no segments
 
   std::byte head[kHeaderPosition + kHeaderSize] = {};
   std::memcpy(head, finished, kHeaderPosition);

@@ -38,6 +38,8 @@ constexpr size_t kKept = 64, kShown = 4;
 
 void emit_message(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t, const char* message, size_t length) {
   if (level != kError && level != kFatal) return;
+  // After a kernel has failed the runtime lists the kinds of its arguments, which pushes out what matters.
+  if (std::string_view(message, length).substr(0, 4) == "arg ") return;
   Messages& m = messages();
   const std::lock_guard lock(m.mutex);
   m.recent.emplace_back(message, length);
