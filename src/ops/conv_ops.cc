@@ -224,6 +224,14 @@ LowerResult lower_conv(const Call& c, XnnBuilder& b) {
   return std::nullopt;
 }
 
+// The kernel convolves over one or two dims of a batch.
+std::optional<std::string> check_kernel(const Call& c) {
+  const int64_t rank = c.type("input").rank();
+  if (c.type("weight").rank() > 4) return "the kernel convolves over one or two dims, not three";
+  if (rank != c.type("weight").rank()) return "the kernel takes no input without a batch dim";
+  return std::nullopt;
+}
+
 #define CONV(N, ONES, ZEROS)                                                                                              \
   {.schema = "aten::conv" #N "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES             \
              ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",          \
@@ -240,7 +248,7 @@ LowerResult lower_conv(const Call& c, XnnBuilder& b) {
 constexpr OpDef kOps[] = {
     {.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .kernel = "aten::convolution.out"},
+     .infer = infer_conv, .lower = lower_conv, .kernel = "aten::convolution.out", .kernel_check = check_kernel},
     CONV(1, "[1]", "[0]"),
     CONV(2, "[1, 1]", "[0, 0]"),
     CONV(3, "[1, 1, 1]", "[0, 0, 0]"),
