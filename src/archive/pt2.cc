@@ -135,10 +135,15 @@ Status Pt2::recognise() {
 }
 
 Result<std::string_view> Pt2::choose_model(std::optional<std::string_view> name) const {
-  const auto has = [&](std::string_view model) { return std::find(models_.begin(), models_.end(), model) != models_.end(); };
-  if (!name && models_.size() == 1) return models_.front();
-  const std::string_view wanted = name.value_or("model");
-  if (has(wanted)) return *std::find(models_.begin(), models_.end(), wanted);
+  const std::string_view wanted = name ? *name : models_.size() == 1 ? models_.front() : std::string_view("model");
+  if (const auto found = std::find(models_.begin(), models_.end(), wanted); found != models_.end()) {
+    if (find(fmt::format("data/weights/{}_weights_config.json", wanted)) == nullptr &&
+        find(fmt::format("data/weights/{}.pt", wanted)) != nullptr) {
+      return input_error(fmt::format("{}: a .pt2 archive with pickled weights, as torch 2.8 wrote it (entry data/weights/{}.pt, "
+                                     "no {}_weights_config.json); {}", source(), wanted, wanted, kResave));
+    }
+    return *found;
+  }
   std::string all;
   for (const std::string_view model : models_) all += (all.empty() ? "" : ", ") + show(model);
   if (!name) {
