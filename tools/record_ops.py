@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records small programs, one operator or two each, with PyTorch's own outputs, into tests/ops/FAMILY/NAME.
 
-    python tools/record_ops.py [--out tests/ops] [--only REGEX] [--list] [--missing]
+    python tools/record_ops.py [--out tests/ops] [--only REGEX] [--list] [--missing] [--prune]
 
 Needs torch 2.13.0 (quantised cases also torchao and executorch, for the quantiser). Never part of CI: the recorded
 folders are in the repository. The form of a folder is described in record_common.py, the cases in record_ops_*.py. A case
@@ -9,7 +9,8 @@ that cannot be exported is named on standard output and in the last line, and th
 
 --only takes a regular expression on FAMILY/NAME; --missing records only the folders that do not exist yet.
 A case of several forms gives one folder each: NAME (training), NAME_functional (run_decompositions({})), NAME_core
-(run_decompositions()).
+(run_decompositions()); a form with the same operators as an earlier one of the case is left out. --prune removes folders
+that no case describes.
 """
 import argparse
 import collections
@@ -18,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import sys
 import warnings
 
@@ -74,11 +76,12 @@ def main():
     parser.add_argument("--out", default=os.path.join(root, "tests", "ops"))
     parser.add_argument("--only", default="", help="regular expression on FAMILY/NAME")
     parser.add_argument("--missing", action="store_true", help="leave existing folders alone")
+    parser.add_argument("--prune", action="store_true", help="after a full run, remove folders without a case")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    failed = []
+    failed, seen, wanted = [], {}, set()
     for case in table.CASES.values():
         for form, name in folders(case):
             full = f"{case.family}/{name}"
@@ -87,14 +90,24 @@ def main():
             if options.list:
                 print(full)
                 continue
+            wanted.add(full)
             if options.missing and os.path.exists(os.path.join(options.out, full, "case.json")):
                 continue
             try:
                 recorded, size = record_one(case, form, name, options.out)
+                key = (case.family, case.name, tuple(recorded["ops"]))
+                if seen.setdefault(key, full) != full:
+                    shutil.rmtree(os.path.join(options.out, full))
+                    print(f"{full}: the operators of {seen[key]}", flush=True)
+                    continue
                 print(f"{full}: {size} bytes, {' '.join(recorded['ops'])}", flush=True)
             except Exception as error:  # a case that does not export is named, here and in the end
                 failed.append(full)
                 print(f"{full}: SKIPPED {type(error).__name__}: {str(error)[:300]}", flush=True)
+    if options.prune and not options.only and not options.list:
+        for path in sorted(pathlib.Path(options.out).glob("*/*/")):
+            if f"{path.parent.name}/{path.name}" not in wanted:
+                shutil.rmtree(path)
     if not options.list:
         summary(options.out)
     if failed:

@@ -17,22 +17,22 @@ SPREAD = {"exp": 3, "exp2": 3, "expm1": 3, "cosh": 3, "sinh": 3, "round": 3, "fl
 for _name in FLOAT_FUNCTIONS:
     case("unary", _name, unary(getattr(torch, _name)), E(3, scale=SPREAD.get(_name, 1)), note="zeros of both signs, infinities, NaN")
 
-for _name in ("abs", "exp", "sigmoid", "rsqrt", "sin", "log", "tanh", "reciprocal", "floor"):
-    for _dtype, _tag, _tolerance in LOW:
-        case("unary", f"{_name}_{_tag}", unary(getattr(torch, _name)), U(0.1, 2, 3, 7, dtype=_dtype), **_tolerance)
-for _name in ("exp", "sqrt", "erf", "neg"):
+for _i, _name in enumerate(("abs", "exp", "sigmoid", "rsqrt", "sin", "log", "tanh", "reciprocal", "floor", "sqrt")):
+    _dtype, _tag, _tolerance = LOW[_i % 2]
+    case("unary", f"{_name}_{_tag}", unary(getattr(torch, _name)), U(0.1, 2, 3, 7, dtype=_dtype), **_tolerance)
+for _name in ("exp", "erf"):
     case("unary", f"{_name}_f64", unary(getattr(torch, _name)), U(0.1, 2, 3, 7, dtype=f64), rtol=1e-12, atol=1e-12)
 
-for _name in "abs neg sign sgn square ceil floor round trunc positive".split():
+for _name in "abs sgn square ceil round trunc".split():
     case("unary", f"{_name}_int", unary(getattr(torch, _name)), I(-9, 9, 3, 5, dtype=i32), note="integers stay integers")
-for _name in "exp sqrt sigmoid sin log1p reciprocal rsqrt atan erf tanh".split():
+for _name in "exp sqrt sigmoid log1p reciprocal rsqrt".split():
     case("unary", f"{_name}_of_int", unary(getattr(torch, _name)), I(1, 7, 3, 5), note="integers in, float32 out")
 case("unary", "exp_of_bool", lambda x: torch.exp(x), B(7))
 case("unary", "abs_u8", lambda x: torch.abs(x), I(0, 255, 9, dtype=u8))
 case("unary", "neg_int8_wraps", lambda x: -x, V([-128, -1, 0, 127], i8))
-for _dtype, _tag in ((i64, "i64"), (i8, "i8"), (u8, "u8"), (boolean, "bool")):
+for _dtype, _tag in ((i64, "i64"), (u8, "u8"), (boolean, "bool")):
     case("bitwise", f"bitwise_not_{_tag}", lambda x: torch.bitwise_not(x), I(0, 2, 2, 5, dtype=_dtype))
-for _dtype, _tag in ((i64, "i64"), (boolean, "bool"), (f16, "f16")):
+for _dtype, _tag in ((i64, "i64"), (boolean, "bool")):
     case("logical", f"logical_not_{_tag}", lambda x: torch.logical_not(x), I(0, 2, 2, 5, dtype=_dtype))
 case("unary", "isnan_int", lambda x: torch.isnan(x), I(0, 5, 4))
 case("unary", "isinf_f16", lambda x: torch.isinf(x), E(2, dtype=f16))
@@ -53,7 +53,7 @@ for _name in ("erfc", "square", "frac", "sinc", "exp2", "sgn", "isposinf", "deg2
     case("unary", f"{_name}_forms", unary(getattr(torch, _name)), E(2), forms="fc", note="the decomposed forms")
 
 # in place, on a copy so that the input stays
-for _name in "abs ceil clamp_min cos erf exp floor log neg reciprocal relu round rsqrt sigmoid sin sqrt tanh trunc zero square".split():
+for _name in "abs ceil clamp_min exp floor log neg reciprocal relu round rsqrt sigmoid sqrt tanh zero square".split():
     if _name == "clamp_min":
         case("in_place", "clamp_min_", lambda x: (x * 1.0).clamp_min_(0.25), R(2, 5), forms="tf")
         continue
@@ -64,15 +64,16 @@ for _name in "abs ceil clamp_min cos erf exp floor log neg reciprocal relu round
 SHAPES = {"same": ((2, 3), (2, 3)), "row": ((2, 3), (3,)), "outer": ((2, 1, 3), (4, 1)), "zero_dim": ((2, 3), ()), "rank5": ((2, 1, 2, 1, 3), (2, 1, 1))}
 for _name in ("add", "sub", "mul", "div"):
     for _tag, (_a, _b) in SHAPES.items():
-        case("binary", f"{_name}_{_tag}", binary(getattr(torch, _name)), R(*_a), U(0.5, 2, *_b))
+        if _tag not in ("same", "rank5") or _name == "add":
+            case("binary", f"{_name}_{_tag}", binary(getattr(torch, _name)), R(*_a), U(0.5, 2, *_b))
     case("binary", f"{_name}_edges", binary(getattr(torch, _name)), E(2), E(2).map(lambda t: t.flip(1)))
 for _name in ("maximum", "minimum", "atan2", "fmax", "fmin", "pow", "remainder", "fmod", "floor_divide", "hypot", "copysign", "xlogy", "logaddexp", "logaddexp2", "true_divide", "float_power"):
     case("binary", f"{_name}", binary(getattr(torch, _name)), U(0.2, 3, 2, 1, 4), U(0.3, 2, 3, 1))
 for _name in ("maximum", "minimum", "atan2", "remainder", "fmod", "fmax", "fmin"):
     case("binary", f"{_name}_edges", binary(getattr(torch, _name)), E(2), E(2).map(lambda t: t.flip(0)), note="NaN, infinities, zeros of both signs")
-for _name in ("add", "mul", "sub", "div", "maximum", "minimum", "pow", "remainder"):
-    for _dtype, _tag, _tolerance in LOW:
-        case("binary", f"{_name}_{_tag}", binary(getattr(torch, _name)), U(0.5, 2, 3, 4, dtype=_dtype), U(0.5, 2, 4, dtype=_dtype), **_tolerance)
+for _i, _name in enumerate(("add", "mul", "sub", "div", "maximum", "minimum", "pow", "remainder")):
+    _dtype, _tag, _tolerance = LOW[_i % 2]
+    case("binary", f"{_name}_{_tag}", binary(getattr(torch, _name)), U(0.5, 2, 3, 4, dtype=_dtype), U(0.5, 2, 4, dtype=_dtype), **_tolerance)
 case("binary", "add_f64", lambda x, y: x + y, R(3, dtype=f64), R(3, dtype=f64), rtol=1e-12, atol=1e-12)
 case("binary", "add_empty", lambda x, y: x + y, Z(0, 3), R(3), note="no elements, broadcast")
 case("binary", "mul_broadcast_empty", lambda x, y: x * y, Z(2, 0), R(2, 1))
@@ -119,7 +120,8 @@ for _mode in ("floor", "trunc"):
     case("binary", f"div_{_mode}", (lambda m: lambda x, y: torch.div(x, y, rounding_mode=m))(_mode), R(2, 5), U(0.2, 1, 5), forms="tc")
     case("binary", f"div_{_mode}_int", (lambda m: lambda x, y: torch.div(x, y, rounding_mode=m))(_mode), I(-9, 9, 2, 5), V([2, -3, 4, -2, 5]))
     case("binary", f"div_{_mode}_number", (lambda m: lambda x: torch.div(x, 0.3, rounding_mode=m))(_mode), R(2, 5))
-    case("binary", f"div_{_mode}_i32_number", (lambda m: lambda x: torch.div(x, -4, rounding_mode=m))(_mode), I(-9, 9, 7, dtype=i32))
+    if _mode == "floor":
+        case("binary", f"div_{_mode}_i32_number", (lambda m: lambda x: torch.div(x, -4, rounding_mode=m))(_mode), I(-9, 9, 7, dtype=i32))
 case("binary", "div_floor_edges", lambda x, y: torch.div(x, y, rounding_mode="floor"), V([1.0, -1.0, INF, 0.0, -7.5, 6.0]), V([0.0, INF, 2.0, -3.0, 2.0, -0.1]))
 case("binary", "fmod_signs", lambda x, y: torch.fmod(x, y), V([-5.5, 5.5, -5.5, 5.5]), V([2.0, -2.0, -2.0, 2.0]))
 case("binary", "remainder_signs", lambda x, y: torch.remainder(x, y), V([-5.5, 5.5, -5.5, 5.5]), V([2.0, -2.0, -2.0, 2.0]))
@@ -129,9 +131,7 @@ case("binary", "remainder_scalar_tensor", lambda x: torch.remainder(7, x), I(1, 
 PAIRS = {"i64_f32": (i64, f32), "bool_i32": (boolean, i32), "u8_i8": (u8, i8), "i32_i64": (i32, i64), "bool_f32": (boolean, f32), "f16_f32": (f16, f32), "bf16_f16": (bf16, f16), "f32_f64": (f32, f64), "i16_f16": (i16, f16)}
 for _name in ("add", "mul", "div", "sub", "maximum", "eq", "lt", "remainder", "pow"):
     for _tag, (_x, _y) in PAIRS.items():
-        if _name in ("sub", "remainder", "pow") and _tag not in ("i64_f32", "i32_i64", "f16_f32"):
-            continue
-        if _name in ("maximum", "eq", "lt", "div") and _tag in ("bf16_f16", "f32_f64", "i16_f16"):
+        if _name != "add" and _tag not in {"mul": "bool_f32 u8_i8 f16_f32", "div": "i64_f32 bool_i32 i32_i64 f16_f32", "maximum": "i64_f32 u8_i8", "eq": "i64_f32 bool_i32 i32_i64", "lt": "bool_f32 f16_f32"}.get(_name, "i64_f32 i32_i64").split():
             continue
         case("promotion", f"{_name}_{_tag}", binary(getattr(torch, _name)), I(0, 5, 2, 4, dtype=_x), I(1, 5, 4, dtype=_y), **(F16 if "f16" in _tag else {}))
 case("promotion", "zero_dim_float_keeps_f16", lambda x, y: x + y, R(3, dtype=f16), R(), note="a 0-d tensor does not widen within its kind", **F16)
@@ -175,8 +175,10 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     _fn = getattr(torch, _name)
     case("compare", f"{_name}_edges", binary(_fn), E(2), E(2).map(lambda t: t.flip(0)))
     case("compare", f"{_name}_scalar", (lambda f: lambda x: f(x, 0.5))(_fn), E(2))
-    case("compare", f"{_name}_int_broadcast", binary(_fn), I(0, 3, 2, 1, 4), I(0, 3, 3, 1))
-    case("compare", f"{_name}_int_scalar", (lambda f: lambda x: f(x, 1))(_fn), I(0, 3, 2, 5, dtype=i32))
+    if _name in ("eq", "le", "gt"):
+        case("compare", f"{_name}_int_broadcast", binary(_fn), I(0, 3, 2, 1, 4), I(0, 3, 3, 1))
+    else:
+        case("compare", f"{_name}_int_scalar", (lambda f: lambda x: f(x, 1))(_fn), I(0, 3, 2, 5, dtype=i32))
 case("compare", "eq_bool", lambda x, y: x == y, B(7), B(7))
 case("compare", "gt_int_float_scalar", lambda x: x > 1.5, I(0, 4, 6), note="a float number beside an integer tensor")
 case("compare", "lt_f16", lambda x, y: x < y, R(7, dtype=f16), R(7, dtype=f16))
@@ -205,7 +207,7 @@ case("bitwise", "unpack_nibbles", lambda x: torch.stack([x & 15, x >> 4], -1).fl
 
 # ---------------------------------------------------------------- powers, clamps, blends
 
-for _tag, _exponent in {"two": 2, "three": 3, "half": 0.5, "minus_half": -0.5, "minus_one": -1, "zero": 0, "one": 1, "fraction": 1.7}.items():
+for _tag, _exponent in {"two": 2, "three": 3, "half": 0.5, "minus_half": -0.5, "minus_one": -1, "zero": 0, "fraction": 1.7}.items():
     case("pow", f"tensor_scalar_{_tag}", (lambda e: lambda x: torch.pow(x, e))(_exponent), E(2), note="0, inf, NaN")
 case("pow", "tensor_scalar_positive", lambda x: x.pow(2.3), U(0.1, 3, 6))
 case("pow", "scalar_tensor", lambda x: torch.pow(2.5, x), R(2, 4), forms="tc")
@@ -253,8 +255,8 @@ case("blend", "nextafter", lambda x, y: torch.nextafter(x, y), R(3), R(3), rtol=
 
 for _tag, (_x, _y) in {
     "f32_f16": (f32, f16), "f16_f32": (f16, f32), "f32_bf16": (f32, bf16), "bf16_f32": (bf16, f32), "f32_f64": (f32, f64), "f64_f32": (f64, f32), "f32_i64": (f32, i64),
-    "f32_i32": (f32, i32), "i64_f32": (i64, f32), "i32_i64": (i32, i64), "i64_i32": (i64, i32), "i64_u8": (i64, u8), "f32_bool": (f32, boolean), "bool_f32": (boolean, f32),
-    "bool_i64": (boolean, i64), "u8_f32": (u8, f32), "i8_i16": (i8, i16), "i64_bool": (i64, boolean),
+    "i64_f32": (i64, f32), "i32_i64": (i32, i64), "i64_i32": (i64, i32), "i64_u8": (i64, u8), "f32_bool": (f32, boolean), "bool_f32": (boolean, f32),
+    "u8_f32": (u8, f32), "i8_i16": (i8, i16),
 }.items():
     case("convert", _tag, (lambda d: lambda x: x.to(d))(_y), U(-3, 3, 2, 5).to(_x), rtol=1e-3 if "16" in _tag else None, atol=1e-3 if "16" in _tag else None)
 case("convert", "same_dtype", lambda x: x.to(f32) + 1, R(3))

@@ -11,6 +11,7 @@ import zlib
 import torch
 import torch.nn as nn
 
+# A later form with the operators of an earlier one is not kept.
 FORMS = {"t": "train", "f": "functional", "c": "core"}
 INF, NAN = float("inf"), float("nan")
 EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1.5, 3.7, INF, -INF, NAN, 1e-30]
