@@ -342,6 +342,11 @@ Types infer_diagonal(const Call& call) {
 
 Types infer_diag_embed(const Call& call) {
   Shape sizes = call.type("self").sizes;
+  if (call.op().base == "diagflat") {
+    const int64_t offset = call.integer("offset");
+    const SymInt side = call.type("self").sym_numel() + SymInt(offset >= 0 ? offset : -offset);
+    return like_self(call, {side, side});
+  }
   const bool diag = call.op().base == "diag";
   const int64_t offset = call.integer(diag ? "diagonal" : "offset");
   if (diag && sizes.size() == 2) {
@@ -429,6 +434,7 @@ constexpr OpDef kRows[] = {
      infer_diagonal, nullptr, {}, kAlias},
     {"aten::diag(Tensor self, int diagonal=0) -> Tensor", infer_diag_embed},
     {"aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", infer_diag_embed},
+    {"aten::diagflat(Tensor self, int offset=0) -> Tensor", infer_diag_embed},
     {"aten::tril(Tensor self, SymInt diagonal=0) -> Tensor", infer_matrix, nullptr, "aten::tril.out"},
     {"aten::triu(Tensor self, SymInt diagonal=0) -> Tensor", infer_matrix},
     {"aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)", infer_inplace, nullptr, {}, kInPlace},
@@ -441,6 +447,11 @@ constexpr OpDef kRows[] = {
     {"aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", infer_same},
     {"aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) "
      "-> Tensor", infer_same},
+    {"aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace},
+    {"aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", infer_same},
+    {"aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace},
 };
 
 }  // namespace

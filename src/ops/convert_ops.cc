@@ -94,6 +94,13 @@ Types infer_number(const Call& call) {
 
 Types infer_bool_number(const Call&) { return one(ir::Type::scalar(ir::Type::Kind::Bool)); }
 
+template <DType kDType>
+Types infer_cast(const Call& call) {
+  ir::Type type = call.type("self");
+  type.dtype = kDType;
+  return one(std::move(type));
+}
+
 constexpr std::string_view kToCopy = "dim_order_ops::_to_dim_order_copy.out(self, false, @dim_order)";
 constexpr std::string_view kClone = "dim_order_ops::_clone_dim_order.out(self, false, @dim_order)";
 
@@ -115,6 +122,25 @@ constexpr OpDef kRows[] = {
      infer_converted, lower_converted, kToCopy, kOwnDtypes | kAlias, "between float32 and float16"},
     {"aten::type_as(Tensor self, Tensor other) -> Tensor",
      infer_converted, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::data(Tensor self) -> Tensor",
+     infer_same, lower_converted, "aten::alias_copy.out", kOwnDtypes | kView,
+     "float32 or float16; a copy costs nothing inside the delegate"},
+    {"aten::_cast_Float(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::F32>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Double(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::F64>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Half(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::F16>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Int(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::I32>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Long(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::I64>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Short(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::I16>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Char(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::I8>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
+    {"aten::_cast_Byte(Tensor self, bool non_blocking=False) -> Tensor",
+     infer_cast<DType::U8>, lower_converted, kToCopy, kOwnDtypes, "between float32 and float16"},
     {"aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
      infer_converted, lower_converted, kClone, kOwnDtypes,
      "float32 or float16; a copy costs nothing inside the delegate"},

@@ -109,6 +109,18 @@ Types infer_triangle(const Call& call) {
 
 Types infer_permutation_of_n(const Call& call) { return one(dtype_or(call, DType::I64), {call.sym_int("n")}); }
 
+Types infer_multinomial(const Call& call) {
+  Shape sizes = call.type("self").sizes;
+  if (sizes.empty() || sizes.size() > 2) return input_error("probabilities have one or two dims, not " + call.type("self").str());
+  sizes.back() = call.sym_int("num_samples");
+  return one(DType::I64, std::move(sizes));
+}
+
+Types infer_normal(const Call& call) {
+  EL_TRY(Shape sizes, broadcast_args(call));
+  return one(call.type("mean").dtype, std::move(sizes));
+}
+
 constexpr OpDef kRows[] = {
     {"aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
      "pin_memory=None) -> Tensor",
@@ -220,6 +232,32 @@ constexpr OpDef kRows[] = {
     {"aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? "
      "dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
      infer_sized, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> "
+     "Tensor", infer_multinomial, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+     infer_normal, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::normal_functional(Tensor self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::uniform(Tensor self, float from=0., float to=1., *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::exponential(Tensor self, float lambd=1., *, Generator? generator=None) -> Tensor",
+     infer_same, nullptr, {}, kRandom, "the delegate has no random numbers"},
+    {"aten::normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace | kRandom},
+    {"aten::uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace | kRandom},
+    {"aten::exponential_(Tensor(a!) self, float lambd=1., *, Generator? generator=None) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace | kRandom},
+    {"aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)",
+     infer_same, nullptr, {}, kInPlace | kRandom},
     // Overwriting.
     {"aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
      infer_same, nullptr, "aten::fill.Scalar_out", kPointwise, "the delegate does not make tensors from numbers"},

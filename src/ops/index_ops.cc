@@ -152,6 +152,21 @@ Types infer_embedding_bag(const Call& call) {
       is_max ? ir::Type::tensor(index, {bags, weight.sizes[1]}) : ir::Type::tensor(index, {bags})};
 }
 
+Types infer_narrow_tensor(const Call& call) {
+  Shape sizes = call.type("self").sizes;
+  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), static_cast<int64_t>(sizes.size())));
+  sizes.at(static_cast<size_t>(dim)) = call.sym_int("length");
+  return like_self(call, std::move(sizes));
+}
+
+// One list of positions for each dim.
+Types infer_nonzero_numpy(const Call& call) {
+  const ir::Type& self = call.type(call.op().base == "where" ? "condition" : "self");
+  const SymInt count = data_size(self.max_numel());
+  const auto lists = static_cast<size_t>(std::max<int64_t>(self.rank(), 1));
+  return std::vector<ir::Type>(lists, ir::Type::tensor(DType::I64, {count}));
+}
+
 constexpr OpDef kRows[] = {
     {"aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
      "sparse=False) -> Tensor",
@@ -160,6 +175,14 @@ constexpr OpDef kRows[] = {
     {"aten::_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
      "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> "
      "(Tensor, Tensor, Tensor, Tensor)",
+     infer_embedding_bag, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
+    {"aten::embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int "
+     "mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, "
+     "Tensor, Tensor, Tensor)",
+     infer_embedding_bag, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
+    {"aten::_embedding_bag_forward_only(Tensor weight, Tensor indices, Tensor offsets, bool "
+     "scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
+     "include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
      infer_embedding_bag, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
     {"aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
      infer_gather, nullptr, "aten::gather.out", kNone, "the delegate cannot address elements by an index tensor"},
@@ -198,6 +221,8 @@ constexpr OpDef kRows[] = {
      infer_dim_of_self, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
     {"aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
      infer_dim_of_self, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
+    {"aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) "
+     "-> Tensor", infer_dim_of_self, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
     {"aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
      infer_dim_of_self, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
     {"aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
@@ -227,6 +252,10 @@ constexpr OpDef kRows[] = {
      infer_one_hot, nullptr, {}, kNone, "the delegate has neither comparisons nor bool tensors"},
     {"aten::nonzero(Tensor self) -> Tensor",
      infer_nonzero, nullptr, "aten::nonzero.out", kNone, "the delegate has neither comparisons nor bool tensors"},
+    {"aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
+     infer_narrow_tensor, nullptr, {}, kAlias, "the delegate cannot address elements by an index tensor"},
+    {"aten::nonzero_numpy(Tensor self) -> Tensor[]",
+     infer_nonzero_numpy, nullptr, {}, kNone, "the delegate has neither comparisons nor bool tensors"},
     {"aten::argwhere(Tensor self) -> Tensor",
      infer_nonzero, nullptr, "aten::nonzero.out", kNone, "the delegate has neither comparisons nor bool tensors"},
     // In-place forms.
@@ -262,6 +291,8 @@ constexpr OpDef kRows[] = {
      infer_same, nullptr, {}, kInPlace},
     {"aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool "
      "unsafe=False) -> Tensor(a!)", infer_same, nullptr, {}, kInPlace},
+    {"aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool "
+     "include_self=True) -> Tensor(a!)", infer_same, nullptr, {}, kInPlace},
 };
 
 }  // namespace

@@ -189,6 +189,31 @@ Types infer_diff(const Call& call) {
 
 Types infer_histc(const Call& call) { return one(call.type("self").dtype, {SymInt(call.integer("bins"))}); }
 
+Types infer_broadcast_tensors(const Call& call) {
+  Shape sizes;
+  for (const ir::Value* value : call.tensors("tensors")) {
+    EL_TRY(sizes, broadcast_shapes(sizes, value->type.sizes));
+  }
+  std::vector<Type> types;
+  for (const ir::Value* value : call.tensors("tensors")) types.push_back(Type::tensor(value->type.dtype, sizes));
+  return types;
+}
+
+// All ways to take r elements of a static number.
+Types infer_combinations(const Call& call) {
+  const Type& self = call.type("self");
+  const int64_t r = call.integer("r");
+  if (self.rank() != 1 || r < 0) return input_error("combinations are taken of one dim, not of " + self.str());
+  if (r == 0) return one(self.dtype, {SymInt(0)});
+  SymInt count(1);
+  const bool again = call.flag("with_replacement");
+  for (int64_t i = 0; i < r; ++i)
+    count = SymInt::floordiv(count * (again ? self.sizes[0] + SymInt(i) : self.sizes[0] - SymInt(i)), SymInt(i + 1));
+  return one(self.dtype, {count, SymInt(r)});
+}
+
+Types infer_shape(const Call& call) { return one(DType::I64, {SymInt(call.type("self").rank())}); }
+
 // A check whose result only orders it.
 Types infer_token(const Call& call) { return one(call.type("dep_token")); }
 
@@ -234,6 +259,8 @@ constexpr OpDef kRows[] = {
     {"aten::imag(Tensor(a) self) -> Tensor(a)",
      infer_real, nullptr, {}, kPointwise | kAlias, "the delegate has no complex numbers"},
     {"aten::conj(Tensor(a) self) -> Tensor(a)", infer_same, lower_real, {}, kPointwise | kAlias},
+    {"aten::_shape_as_tensor(Tensor self) -> Tensor",
+     infer_shape, nullptr, {}, kNone, "the delegate does not make tensors from numbers"},
     {"aten::resolve_conj(Tensor(a) self) -> Tensor(a)", infer_same, lower_real, {}, kPointwise | kAlias},
     {"aten::resolve_neg(Tensor(a) self) -> Tensor(a)", infer_same, lower_real, {}, kPointwise | kAlias},
     {"aten::conj_physical(Tensor self) -> Tensor", infer_same, lower_real, {}, kPointwise},
@@ -255,6 +282,9 @@ constexpr OpDef kRows[] = {
     {"aten::_pdist_forward(Tensor self, float p=2.) -> Tensor", infer_pdist, nullptr, "aten::_pdist_forward.out"},
     {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool "
      "keepdim=False) -> Tensor", infer_pairwise_distance},
+    {"aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor", infer_cdist},
+    {"aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]", infer_broadcast_tensors},
+    {"aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", infer_combinations},
     {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", infer_cosine_similarity},
     {"aten::trace(Tensor self) -> Tensor", infer_trace},
     {"aten::meshgrid(Tensor[] tensors) -> Tensor[]", infer_meshgrid},

@@ -89,6 +89,44 @@ Types infer_two(const Call& call) {
 
 Types infer_dist(const Call& call) { return one(promote_args(call, {"self", "other"}), {}); }
 
+// Areas under a curve: all of it, or from the start to each point.
+Types infer_trapezoid(const Call& call) {
+  const Type& y = call.type("y");
+  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), y.rank()));
+  if (y.rank() == 0) return input_error("a curve has at least one dim");
+  Shape sizes = y.sizes;
+  Promotion promotion;
+  promotion.add(y);
+  if (has_arg(call, "x")) {
+    promotion.add(call.type("x"));
+    if (call.type("x").rank() > 1) {
+      EL_TRY(sizes, broadcast_shapes(sizes, call.type("x").sizes));
+    }
+  }
+  if (call.op().base == "cumulative_trapezoid") {
+    sizes[static_cast<size_t>(dim)] = sizes[static_cast<size_t>(dim)] - SymInt(1);
+  } else {
+    sizes.erase(sizes.begin() + dim);
+  }
+  return one(float_result(promotion.result()), std::move(sizes));
+}
+
+Types infer_sum_to_size(const Call& call) {
+  const ir::IntList& size = call.ints("size");
+  if (size.size() > call.type("self").sizes.size()) return input_error("the result would have more dims than the operand");
+  return one(call.type("self").dtype, Shape(size.begin(), size.end()));
+}
+
+// Rows are variables: a square matrix, or one number for one variable.
+Types infer_cov(const Call& call) {
+  const Type& self = call.type("self");
+  if (self.rank() > 2) return input_error("the operand has more than two dims: " + self.str());
+  const DType dtype = float_result(self.dtype);
+  if (self.rank() < 2) return one(dtype, {});
+  if (self.sizes[0] == SymInt(1)) return one(dtype, {});
+  return one(dtype, {self.sizes[0], self.sizes[0]});
+}
+
 // ---- lowering ----
 
 // The average over adjacent dims. The pooling node averages over the two dims before the last one (rows and columns of
@@ -235,6 +273,21 @@ constexpr OpDef kRows[] = {
     {"aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
      "dtype=None) -> Tensor", infer_norm},
     {"aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", infer_norm},
+    {"aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? "
+     "dtype=None) -> Tensor", infer_norm},
+    {"aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? "
+     "dtype=None) -> Tensor", infer_norm},
+    {"aten::linalg_matrix_norm.str_ord(Tensor self, str ord=\"fro\", int[] dim=[-2, -1], bool keepdim=False, *, "
+     "ScalarType? dtype=None) -> Tensor", infer_norm},
+    {"aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", infer_trapezoid},
+    {"aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor", infer_sum_to_size},
+    {"aten::cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", infer_cov},
+    {"aten::corrcoef(Tensor self) -> Tensor", infer_cov},
     {"aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", infer_dist},
 };
 

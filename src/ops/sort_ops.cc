@@ -100,6 +100,25 @@ Types infer_unique(const Call& call) {
                            Type::tensor(DType::I64, {call.flag("return_counts") ? count : SymInt(0)})};
 }
 
+Types infer_unique_dim(const Call& call) {
+  const Type& self = call.type("self");
+  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), self.rank()));
+  if (self.rank() == 0) return input_error("a tensor of rank 0 has no dim");
+  Shape sizes = self.sizes;
+  const SymInt length = sizes[static_cast<size_t>(dim)];
+  const SymInt count = data_size(length.upper());
+  sizes[static_cast<size_t>(dim)] = count;
+  return std::vector<Type>{Type::tensor(self.dtype, sizes),
+                           Type::tensor(DType::I64, {call.flag("return_inverse") ? length : SymInt(0)}),
+                           Type::tensor(DType::I64, {call.flag("return_counts") ? count : SymInt(0)})};
+}
+
+Types infer_bincount(const Call& call) {
+  const ir::Value* weights = call.opt_tensor("weights");
+  const DType dtype = weights == nullptr ? DType::I64 : weights->type.dtype == DType::F32 ? DType::F32 : DType::F64;
+  return one(dtype, {data_size(kUnbounded)});
+}
+
 constexpr OpDef kRows[] = {
     {"aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
      infer_sort, nullptr, {}, kNone, "the delegate does not sort"},
@@ -128,6 +147,12 @@ constexpr OpDef kRows[] = {
      "interpolation=\"linear\") -> Tensor", infer_quantile, nullptr, {}, kNone, "the delegate does not sort"},
     {"aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
      "Tensor, Tensor)", infer_unique, nullptr, {}, kNone, "the delegate does not sort"},
+    {"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+     "(Tensor, Tensor, Tensor)", infer_unique, nullptr, {}, kNone, "the delegate does not sort"},
+    {"aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) "
+     "-> (Tensor, Tensor, Tensor)", infer_unique_dim, nullptr, {}, kNone, "the delegate does not sort"},
+    {"aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+     infer_bincount, nullptr, {}, kNone, "the delegate cannot address elements by an index tensor"},
     {"aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
      infer_one_of_dim, nullptr, "aten::max.dim_max", kNone,
      "pooling, which the delegate would need for it, ignores NaN, and its place of the maximum is not int64"},

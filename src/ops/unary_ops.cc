@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/lower_util.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -74,7 +75,7 @@ LowerResult lower_clamp(const Call& call, XnnBuilder& b) {
   }
   if (lo > hi) return refuse(Code::Attribute, "the lower bound is above the upper one, which the clamp node refuses");
   const uint32_t in = b.value(call.tensor("self"));
-  b.clamp(in, static_cast<float>(lo), static_cast<float>(hi), b.define(call.result()));
+  clamp_keeping_nan(b, call.result()->type.dtype, in, lo, hi, b.define(call.result()));
   return std::nullopt;
 }
 
@@ -180,6 +181,10 @@ constexpr OpDef kRows[] = {
      infer_same_bool, nullptr, {}, kPointwise, "its result is bool, which the delegate has not"},
     {"aten::signbit(Tensor self) -> Tensor",
      infer_same_bool, nullptr, {}, kPointwise, "its result is bool, which the delegate has not"},
+    {"aten::isreal(Tensor self) -> Tensor",
+     infer_same_bool, nullptr, {}, kPointwise, "its result is bool, which the delegate has not"},
+    {"aten::special_entr(Tensor self) -> Tensor", infer_same_float, nullptr, {}, kPointwise},
+    {"aten::special_ndtr(Tensor self) -> Tensor", infer_same_float, nullptr, {}, kPointwise},
     // Clamps.
     {"aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
      infer_clamp, lower_clamp, "aten::clamp.out", kPointwise, "bounds are numbers in order"},
