@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "base/numbers.h"
 #include "match/constant.h"
 #include "ops/infer.h"
 #include "passes/lift.h"
@@ -274,7 +275,7 @@ class Expander {
     Value* kept = rewriter_.make("_to_copy", {given}, {{"dtype", dtype_}});
     Value* minus = rewriter_.make("sub.Tensor", {kept, rewriter_.scalar(dtype_, 1.0)});
     mask.added = rewriter_.make("mul.Tensor", {minus, rewriter_.scalar(dtype_, -hiding(dtype_))});
-    mask.visible = rewriter_.make("amax", {kept, ir::IntList{SymInt(kept->type.rank() - 1)}, true});
+    mask.visible = any_of_row(kept, 1.0);
     return mask;
   }
 
@@ -285,12 +286,26 @@ class Expander {
       return mask;
     }
     mask.added = rewriter_.make("clamp", {given, hiding(dtype_)});
-    // The largest entry of a row is minus infinity only where all are. Scaled to a small range, exp tells the two apart.
-    Value* top = rewriter_.make("amax", {given, ir::IntList{SymInt(given->type.rank() - 1)}, true});
-    Value* small = rewriter_.make("mul.Tensor", {top, rewriter_.scalar(dtype_, dtype_ == DType::F16 ? 0x1p-14 : 0x1p-126)});
-    Value* sign = rewriter_.make("mul.Tensor", {rewriter_.make("exp", {small}), rewriter_.scalar(dtype_, 128.0)});
-    mask.visible = rewriter_.make("clamp", {sign, 0.0, 1.0});
+    // exp is 0 for minus infinity only, once every finite number is brought near zero.
+    Value* small = rewriter_.make("mul.Tensor", {given, rewriter_.scalar(dtype_, dtype_ == DType::F16 ? 0x1p-14 : 0x1p-126)});
+    mask.visible = any_of_row(rewriter_.make("exp", {small}), 128.0);
     return mask;
+  }
+
+  // 1 for rows that have an entry of at least 1/weight, 0 for rows of zeros.
+  Value* any_of_row(Value* flags, double weight) {
+    const SymInt& width = flags->type.sizes.back();
+    const std::string dtype(short_name(dtype_));
+    Value* sum = nullptr;
+    if (width.is_const()) {
+      const TensorData row = scalar_data(dtype_, weight).expanded(std::vector<int64_t>{1, width.value()}).contiguous();
+      sum = rewriter_.make("linear", {flags, shared_constant(rewriter_, "row_" + dtype + "_" + std::to_string(width.value()) + "_" +
+                                                                            float_text(weight, dtype_), row)});
+    } else {
+      sum = rewriter_.make("sum.dim_IntList", {rewriter_.make("mul.Tensor", {flags, rewriter_.scalar(dtype_, weight)}),
+                                               ir::IntList{SymInt(flags->type.rank() - 1)}, true});
+    }
+    return rewriter_.make("clamp", {sum, 0.0, 1.0});
   }
 
   ir::Rewriter& rewriter_;
