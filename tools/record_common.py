@@ -138,9 +138,11 @@ def record(
     strict=False,
     extra=None,
     recheck=True,
+    keep_example=True,
 ):
     """Writes one case. `example` are the arguments of the export when they differ from the recorded ones; `steps` are the
-    argument tuples of further calls; `form` is train, functional (run_decompositions({})) or core (run_decompositions())."""
+    argument tuples of further calls; `form` is train, functional (run_decompositions({})) or core (run_decompositions());
+    without `keep_example` the archive's pickle of example inputs, which no reader needs, is empty."""
     kwargs = kwargs or {}
     model.eval()
     with torch.no_grad():
@@ -165,6 +167,8 @@ def record(
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     path = os.path.join(folder, "model.pt2")
+    if not keep_example:
+        program._example_inputs = None
     torch.export.save(program, path)
     with open(path, "rb") as f:
         data = f.read()
@@ -193,8 +197,8 @@ def record(
         case["atol"] = atol
     case.update(extra or {})
     with open(os.path.join(folder, "case.json"), "w") as f:
-        json.dump(case, f, indent=1)
-        f.write("\n")
+        text = json.dumps(case, indent=1)
+        f.write(re.sub(r"\[[\s\d,.]*\]", lambda m: re.sub(r"\s+", " ", m[0]).replace("[ ", "[").replace(" ]", "]"), text) + "\n")
 
     if recheck:
         module = torch.export.load(path).module()

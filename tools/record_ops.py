@@ -43,7 +43,7 @@ def folders(case):
 
 def record_one(case, form, name, out):
     """Builds the case anew (its seed makes the numbers the same in every form) and writes its folder."""
-    module = case.module()
+    module = rc.randomise(case.module())
     args, kwargs = table.build(case.args), table.build(case.kwargs)
     example = table.build(case.example) if case.example is not None else None
     steps = [table.build(s) for s in case.steps]
@@ -52,7 +52,7 @@ def record_one(case, form, name, out):
         options["dynamic_shapes"], options["dynamic"] = case.dynamic
     kind = case.family + (": " + case.note if case.note else "")
     folder = os.path.join(out, case.family, name)
-    record = rc.record(folder, name, module, args, kwargs, kind=kind, form=form, example=example, steps=steps, **options)
+    record = rc.record(folder, name, module, args, kwargs, kind=kind, form=form, keep_example=False, example=example, steps=steps, **options)
     size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder))
     return record[0], size
 

@@ -139,3 +139,21 @@ def case(family, name, what, *args, **options):
 F16 = dict(rtol=1e-2, atol=1e-2)
 BF16 = dict(rtol=3e-2, atol=3e-2)
 LOW = ((torch.float16, "f16", F16), (torch.bfloat16, "bf16", BF16))
+
+
+def dyn(*arguments, **ranges):
+    """dynamic_shapes and the record of them: dyn({0: "n"}, None, n=(1, 8)). A value ("n", 4) is 4 times n; a range without an
+    upper end is (low, None)."""
+    dims = {name: torch.export.Dim(name, min=low, max=high) for name, (low, high) in ranges.items()}
+
+    def dim(value):
+        return value[1] * dims[value[0]] if isinstance(value, tuple) else dims[value]
+
+    def shapes(argument):
+        if isinstance(argument, dict):
+            return {d: dim(v) for d, v in argument.items()}
+        if isinstance(argument, (list, tuple)):
+            return type(argument)(shapes(a) for a in argument)
+        return argument
+
+    return tuple(shapes(a) for a in arguments), {name: list(r) for name, r in ranges.items()}
