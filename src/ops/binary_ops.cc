@@ -72,13 +72,9 @@ LowerResult lower_pow(const Call& call, XnnBuilder& b) {
   } else if (*exponent == 3.0) {
     b.binary(Kind::Multiply, b.unary(Kind::Square, in), in, out());
   } else if (*exponent == 0.5) {
-    if (dtype == DType::F16) {
-      unary_in_f32(b, Kind::SquareRoot, in, out());
-    } else {
-      b.unary(Kind::SquareRoot, in, out());
-    }
+    square_root(b, in, out());
   } else if (*exponent == -0.5) {
-    b.unary(Kind::ReciprocalSquareRoot, in, out());
+    reciprocal_square_root(b, call.tensor("self"), out());
   } else if (*exponent == -1.0 || *exponent == -2.0) {
     const uint32_t divisor = *exponent == -1.0 ? in : b.unary(Kind::Square, in);
     b.binary(Kind::Div, b.unpacked_scalar(dtype, 1.0), divisor, out());

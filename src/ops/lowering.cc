@@ -1,6 +1,7 @@
 #include "ops/lowering.h"
 
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "ops/infer.h"
@@ -50,6 +51,37 @@ uint32_t unary_in_f32(XnnBuilder& b, Kind kind, uint32_t in, uint32_t out) {
   const uint32_t result = b.unary(kind, wide);
   if (kind == Kind::Exp) return b.unary(Kind::Convert, with_nan_of(b, wide, result), out);
   return b.unary(Kind::Convert, result, out);
+}
+
+uint32_t square_root(XnnBuilder& b, uint32_t in, uint32_t out) {
+  if (b.datatype(in) == xnn::Datatype::F16) {
+    const uint32_t wide = b.unary(Kind::Convert, in, b.temp(DType::F32, b.dims(in)));
+    return b.unary(Kind::Convert, square_root(b, wide), out);
+  }
+  // The root of the largest finite number, minus -infinity, is infinity; everything finite subtracts 0.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const uint32_t finite = b.clamp(in, -kInfinity, std::numeric_limits<float>::max());
+  return b.binary(Kind::Subtract, b.unary(Kind::SquareRoot, finite), b.binary(Kind::Subtract, finite, in), out);
+}
+
+namespace {
+
+// A sum with a positive constant, as norms have it before the root: never 0 but by accident of a negative operand.
+bool has_positive_term(const ir::Value* value) {
+  if (value->producer == nullptr || !(value->producer->is("add", "Tensor") || value->producer->is("add", "Scalar"))) return false;
+  const Call call(*value->producer);
+  if (const auto number = known_number(call, "other")) return *number > 0;
+  const auto* other = std::get_if<ir::Value*>(&call.arg("other"));
+  if (other == nullptr || !(*other)->is_constant() || (*other)->constant->data.numel() != 1) return false;
+  return (*other)->constant->data.element_as_double(0) > 0;
+}
+
+}  // namespace
+
+uint32_t reciprocal_square_root(XnnBuilder& b, const ir::Value* value, uint32_t out) {
+  const uint32_t in = b.value(value);
+  if (b.datatype(in) == xnn::Datatype::F16 || has_positive_term(value)) return b.unary(Kind::ReciprocalSquareRoot, in, out);
+  return b.binary(Kind::Div, b.unpacked_scalar(DType::F32, 1.0), square_root(b, in), out);
 }
 
 uint32_t with_nan_of(XnnBuilder& b, uint32_t source, uint32_t value, uint32_t out) {

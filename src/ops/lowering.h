@@ -44,6 +44,10 @@ std::optional<double> known_number(const Call& call, std::string_view name);
 uint32_t with_nan_of(XnnBuilder& b, uint32_t source, uint32_t value, uint32_t out = xnn::kInvalid);
 // Maximum or Minimum that returns NaN where either operand is NaN, as PyTorch does.
 uint32_t nan_extremum(XnnBuilder& b, xnn::Kind kind, const ir::Value* a, const ir::Value* c, uint32_t out);
+// Square root, and its reciprocal, with PyTorch's values at 0 and infinity, which XNNPACK's x86 kernels miss: a float32
+// SquareRoot of infinity and a ReciprocalSquareRoot of 0 are NaN there. `value` is what b.value(value) stands for.
+uint32_t square_root(XnnBuilder& b, uint32_t in, uint32_t out = xnn::kInvalid);
+uint32_t reciprocal_square_root(XnnBuilder& b, const ir::Value* value, uint32_t out = xnn::kInvalid);
 // Runs a unary node in float32 on a float16 operand: for nodes whose float16 kernels miss special values.
 uint32_t unary_in_f32(XnnBuilder& b, xnn::Kind kind, uint32_t in, uint32_t out);
 

@@ -43,12 +43,22 @@ LowerResult lower_exp(const Call& call, XnnBuilder& b) {
   return std::nullopt;
 }
 
-// The float16 kernels give numbers for NaN (log) and for negative operands (sqrt); those of float32 do not.
-template <Kind kKind>
-LowerResult lower_wide(const Call& call, XnnBuilder& b) {
-  if (call.type("self").dtype != DType::F16) return lower_unary<kKind>(call, b);
+// The float16 kernel of the logarithm gives a number for NaN; that of float32 does not.
+LowerResult lower_log(const Call& call, XnnBuilder& b) {
+  if (call.type("self").dtype != DType::F16) return lower_unary<Kind::Log>(call, b);
   const uint32_t in = b.value(call.tensor("self"));
-  unary_in_f32(b, kKind, in, b.define(call.result()));
+  unary_in_f32(b, Kind::Log, in, b.define(call.result()));
+  return std::nullopt;
+}
+
+LowerResult lower_sqrt(const Call& call, XnnBuilder& b) {
+  const uint32_t in = b.value(call.tensor("self"));
+  square_root(b, in, b.define(call.result()));
+  return std::nullopt;
+}
+
+LowerResult lower_rsqrt(const Call& call, XnnBuilder& b) {
+  reciprocal_square_root(b, call.tensor("self"), b.define(call.result()));
   return std::nullopt;
 }
 
@@ -94,7 +104,7 @@ constexpr OpDef kRows[] = {
     // Float-valued functions.
     {"aten::exp(Tensor self) -> Tensor",
      infer_same_float, lower_exp, "aten::exp.out", kPointwise, "NaN is kept by two more nodes"},
-    {"aten::log(Tensor self) -> Tensor", infer_same_float, lower_wide<Kind::Log>, "aten::log.out", kPointwise},
+    {"aten::log(Tensor self) -> Tensor", infer_same_float, lower_log, "aten::log.out", kPointwise},
     {"aten::sin(Tensor self) -> Tensor", infer_same_float, lower_unary<Kind::Sin>, "aten::sin.out", kPointwise},
     {"aten::cos(Tensor self) -> Tensor", infer_same_float, lower_unary<Kind::Cos>, "aten::cos.out", kPointwise},
     {"aten::tanh(Tensor self) -> Tensor", infer_same_float, lower_unary<Kind::Tanh>, "aten::tanh.out", kPointwise},
@@ -102,9 +112,11 @@ constexpr OpDef kRows[] = {
      infer_same_float, lower_unary<Kind::Sigmoid>, "aten::sigmoid.out", kPointwise},
     {"aten::special_expit(Tensor self) -> Tensor",
      infer_same_float, lower_unary<Kind::Sigmoid>, "aten::sigmoid.out", kPointwise},
-    {"aten::sqrt(Tensor self) -> Tensor", infer_same_float, lower_wide<Kind::SquareRoot>, "aten::sqrt.out", kPointwise},
+    {"aten::sqrt(Tensor self) -> Tensor",
+     infer_same_float, lower_sqrt, "aten::sqrt.out", kPointwise, "infinity is kept by three more nodes"},
     {"aten::rsqrt(Tensor self) -> Tensor",
-     infer_same_float, lower_unary<Kind::ReciprocalSquareRoot>, "aten::rsqrt.out", kPointwise},
+     infer_same_float, lower_rsqrt, "aten::rsqrt.out", kPointwise,
+     "0 and infinity are kept by more nodes, unless a positive constant was just added"},
     {"aten::reciprocal(Tensor self) -> Tensor",
      infer_same_float, lower_reciprocal, "aten::reciprocal.out", kPointwise, "as 1 / x"},
     {"aten::acos(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::acos.out", kPointwise},
