@@ -53,7 +53,7 @@ LowerResult clamp_between(const Call& c, XnnBuilder& b, double lo, double hi) {
   if (!(lo < hi))
     return refuse(Code::Attribute, "the bounds " + number_text(lo) + " and " + number_text(hi) + " leave no range");
   const uint32_t in = b.value(c.tensor("self"));
-  b.clamp(in, static_cast<float>(lo), static_cast<float>(hi), b.define(c.result()));
+  clamp_keeping_nan(b, c.result()->type.dtype, in, lo, hi, b.define(c.result()));
   return std::nullopt;
 }
 
@@ -67,7 +67,8 @@ LowerResult lower_hardsigmoid(const Call& c, XnnBuilder& b) {
   const DType dtype = c.result()->type.dtype;
   if (!exact_scalar(dtype, 1.0 / 6)) return inexact_scalar("the factor", 1.0 / 6);
   const uint32_t shifted = b.binary(xnn::Kind::Add, b.value(c.tensor("self")), b.unpacked_scalar(dtype, 3));
-  const uint32_t clamped = b.clamp(shifted, 0, 6);
+  const uint32_t clamped = b.temp(dtype, c.result()->type.sizes);
+  clamp_keeping_nan(b, dtype, shifted, 0, 6, clamped);
   b.binary(xnn::Kind::Multiply, clamped, b.unpacked_scalar(dtype, 1.0 / 6), b.define(c.result()));
   return std::nullopt;
 }

@@ -323,9 +323,14 @@ LowerResult lower_outer(const Call& c, XnnBuilder& b) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_linear_kernel(const Call& c) {
+  if (c.type("input").rank() < 2 || c.type("weight").rank() != 2) return "the kernel takes inputs of rank 2 or more";
+  return std::nullopt;
+}
+
 constexpr OpDef kOps[] = {
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out"},
+     .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out", .kernel_check = check_linear_kernel},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
      .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out"},
     {.schema = "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",

@@ -1,5 +1,7 @@
 #include "ops/lower_util.h"
 
+#include <cmath>
+
 #include "base/numbers.h"
 
 namespace edgelift::ops {
@@ -13,6 +15,17 @@ uint32_t packed_or_value(XnnBuilder& b, const ir::Value* value) {
 bool exact_scalar(DType dtype, double value) {
   if (dtype != DType::F16) return true;
   return scalar_data(dtype, value).element_as_double(0) == value || value != value;
+}
+
+void clamp_keeping_nan(XnnBuilder& b, DType dtype, uint32_t in, double lo, double hi, uint32_t out) {
+  if (dtype != DType::F16) {
+    b.clamp(in, static_cast<float>(lo), static_cast<float>(hi), out);
+    return;
+  }
+  const bool lower = std::isfinite(lo), upper = std::isfinite(hi);
+  if (lower) in = b.binary(xnn::Kind::Maximum, b.unpacked_scalar(dtype, lo), in, upper ? xnn::kInvalid : out);
+  if (upper) b.binary(xnn::Kind::Minimum, b.unpacked_scalar(dtype, hi), in, out);
+  if (!lower && !upper) b.copy(in, out);
 }
 
 std::string number_text(double value) { return float_text(value); }

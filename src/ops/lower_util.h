@@ -22,6 +22,10 @@ bool exact_scalar(DType dtype, double value);
 // The refusal for a scalar that is not exact.
 LowerResult inexact_scalar(std::string_view name, double value);
 
+// min(max(in, lo), hi) that keeps NaN as eager does. The float16 clamp of x86 loses it, Maximum and Minimum keep the NaN
+// of their second operand.
+void clamp_keeping_nan(XnnBuilder& b, DType dtype, uint32_t in, double lo, double hi, uint32_t out);
+
 // A constant times a number, in its own dtype, computed in double and rounded once.
 TensorData scaled(const TensorData& data, double factor);
 
