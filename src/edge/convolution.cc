@@ -59,6 +59,17 @@ Result<bool> conv_mode(Builder& b) {
   return b.replace(batched ? out : b.squeeze(out, 0));
 }
 
+// thnn_conv2d, _conv_depthwise2d: kernels that older exporters name.
+Result<bool> old_conv(Builder& b) {
+  Value* x = b.in();
+  Value* weight = b.in("weight");
+  const bool depthwise = b.base() == "_conv_depthwise2d";
+  const int64_t groups = depthwise ? b.size(x, -3).value() : 1;
+  const auto dilation = depthwise ? spread(b, "dilation", 2) : std::vector<int64_t>{1, 1};
+  return b.replace(convolution(b, x, weight, b.maybe("bias"), spread(b, "stride", 2), spread(b, "padding", 2), dilation, false,
+                               {0, 0}, groups));
+}
+
 Result<bool> plain(Builder& b) {
   std::vector<Arg> args(b.node().args.begin(), b.node().args.begin() + 9);
   return b.replace(b.make("convolution", std::move(args)));
@@ -148,6 +159,8 @@ constexpr Entry kEntries[] = {
     {"conv1d.padding", conv_mode},
     {"conv2d.padding", conv_mode},
     {"conv3d.padding", conv_mode},
+    {"thnn_conv2d", old_conv},
+    {"_conv_depthwise2d", old_conv},
     {"_convolution", plain},
     {"_convolution.deprecated", plain},
     {"convolution", convolution_op, kEdge},

@@ -120,13 +120,23 @@ Result<bool> linspace(Builder& b) {
   return b.replace(b.constant("linspace", TensorData::of(DType::F64, {n}, ramp(*start, *end, n)).converted(d)));
 }
 
-Result<bool> hann(Builder& b) {
+// Raised cosines and triangles. A periodic window is a symmetric one of one point more without its last.
+Result<bool> window(Builder& b) {
   const int64_t n = b.integer("window_length");
-  const bool periodic = b.call.op().overload == "periodic" ? b.call.flag("periodic") : true;
+  const bool periodic = b.call.op().schema.index_of("periodic") < 0 || b.call.flag("periodic");
+  double alpha = b.base() == "hann_window" ? 0.5 : 0.54, beta = b.base() == "hann_window" ? 0.5 : 0.46;
+  if (b.call.op().schema.index_of("alpha") >= 0) alpha = b.call.number("alpha");
+  if (b.call.op().schema.index_of("beta") >= 0) beta = b.call.number("beta");
   std::vector<double> values;
-  const double span = n == 1 ? 1 : static_cast<double>(periodic ? n : n - 1);
-  for (int64_t i = 0; i < n; ++i) values.push_back(n == 1 ? 1.0 : 0.5 - 0.5 * std::cos(2 * M_PI * static_cast<double>(i) / span));
-  return b.replace(b.constant("hann_window", TensorData::of(DType::F64, {n}, values).converted(b.out_type().dtype)));
+  const double span = static_cast<double>(periodic ? n : n - 1);
+  for (int64_t i = 0; i < n; ++i) {
+    const double t = n == 1 ? 0 : static_cast<double>(i) / span;
+    if (n == 1) values.push_back(1.0);
+    else if (b.base() == "bartlett_window") values.push_back(1.0 - std::fabs(2 * t - 1));
+    else if (b.base() == "blackman_window") values.push_back(0.42 - 0.5 * std::cos(2 * M_PI * t) + 0.08 * std::cos(4 * M_PI * t));
+    else values.push_back(alpha - beta * std::cos(2 * M_PI * t));
+  }
+  return b.replace(b.constant(b.base(), TensorData::of(DType::F64, {n}, values).converted(b.out_type().dtype)));
 }
 
 // A symbolic or produced number stays; a literal becomes a constant.
@@ -176,8 +186,16 @@ constexpr Entry kEntries[] = {
     {"triu_indices", triangle_indices},
     {"linspace", linspace},
     {"logspace", linspace},
-    {"hann_window", hann},
-    {"hann_window.periodic", hann},
+    {"hann_window", window},
+    {"hann_window.periodic", window},
+    {"hamming_window", window},
+    {"hamming_window.periodic", window},
+    {"hamming_window.periodic_alpha", window},
+    {"hamming_window.periodic_alpha_beta", window},
+    {"blackman_window", window},
+    {"blackman_window.periodic", window},
+    {"bartlett_window", window},
+    {"bartlett_window.periodic", window},
     {"scalar_tensor", scalar_tensor, kEdge},
     {"rand_like", random_like},
     {"randn_like", random_like},

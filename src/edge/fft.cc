@@ -73,7 +73,83 @@ Result<bool> angle(Builder& b) {
   return b.replace(b.where(b.unary("isnan", x), x, out));
 }
 
+// Several dims of a real signal: the kernel takes a list, and halves the last one.
+Result<bool> rfftn(Builder& b) {
+  Value* x = b.in();
+  if (is_complex(b.dtype(x))) return b.refuse("transforms complex numbers, for which the runtime has no kernel");
+  if (!is_float(b.dtype(x))) x = b.cast(x, DType::F32);
+  const auto sizes = b.call.integers("s");
+  auto dims = b.dims("dim", b.rank(x), false);
+  if (dims.empty()) dims = sizes.empty() ? iota(b.rank(x)) : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
+  for (size_t i = 0; i < sizes.size() && i < dims.size(); ++i)
+    if (sizes[i] != -1) x = fitted(b, x, dims[i], sizes[i]);
+  return b.replace(b.make("_fft_r2c", {x, int_list(dims), normalization(b, true), b.base().starts_with("fft_rfft")}));
+}
+
+Result<bool> irfftn(Builder& b) {
+  Value* x = b.in();
+  const auto sizes = b.call.integers("s");
+  auto dims = b.dims("dim", b.rank(x), false);
+  if (dims.empty()) dims = sizes.empty() ? iota(b.rank(x)) : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
+  for (size_t i = 0; i + 1 < dims.size() && i < sizes.size(); ++i)
+    if (sizes[i] != -1) x = fitted(b, x, dims[i], sizes[i]);
+  const SymInt n = b.out_type().sizes[static_cast<size_t>(dims.back())];
+  const SymInt bins = SymInt::floordiv(n, SymInt(2)) + SymInt(1);
+  if (!known_equal(b.size(x, dims.back()), bins)) x = b.slice(x, dims.back(), SymInt(0), bins);
+  return b.replace(b.make("_fft_c2r", {x, int_list(dims), normalization(b, false), n}));
+}
+
+Result<bool> shift(Builder& b) {
+  Value* x = b.in();
+  const auto dims = b.dims("dim", b.rank(x), true);
+  IntList shifts;
+  for (const int64_t dim : dims) {
+    const SymInt size = b.size(x, dim), half = SymInt::floordiv(size, SymInt(2));
+    shifts.push_back(b.base() == "fft_fftshift" ? half : size - half);
+  }
+  return b.replace(b.make("roll", {x, shifts, int_list(dims)}));
+}
+
+// Frames of n_fft samples at every hop, each times the window, transformed: [.., frequency, frame].
+Result<bool> stft(Builder& b) {
+  Value* x = b.in();
+  if (is_complex(b.dtype(x))) return b.refuse("transforms complex numbers, for which the runtime has no kernel");
+  const int64_t n = b.integer("n_fft");
+  const int64_t hop = b.call.opt_integer("hop_length").value_or(n / 4), width = b.call.opt_integer("win_length").value_or(n);
+  const bool batched = b.rank(x) == 2;
+  if (!batched) x = b.unsqueeze(x, 0);
+  if (b.call.op().overload == "center" && b.call.flag("center")) {
+    const std::string_view mode = b.call.text("pad_mode");
+    const int64_t half = n / 2;
+    if (mode == "constant") x = b.pad(x, {half, half}, SymInt(0));
+    else if (mode == "reflect" || mode == "replicate")
+      x = b.make(mode == "reflect" ? "reflection_pad1d" : "replication_pad1d", {x, IntList{SymInt(half), SymInt(half)}});
+    else return b.refuse("pads in mode " + std::string(mode) + ", which edgelift does not know here");
+  }
+  Value* window = b.maybe("window");
+  if (window == nullptr && width < n) window = b.full({SymInt(width)}, 1.0, b.dtype(x));
+  if (window != nullptr && width < n) window = b.pad(window, {(n - width) / 2, n - width - (n - width) / 2}, SymInt(0));
+  Value* frames = b.make("unfold", {x, SymInt(1), SymInt(n), SymInt(hop)});
+  if (window != nullptr) frames = b.mul(frames, window);
+  const bool onesided = ir::is_none(b.arg("onesided")) || b.call.flag("onesided");
+  Value* spectrum = b.make("_fft_r2c", {frames, IntList{SymInt(2)}, SymInt(b.call.flag("normalized") ? 1 : 0), onesided});
+  const bool complex = b.call.flag("return_complex");
+  if (!complex) spectrum = b.unary("view_as_real", spectrum);
+  Value* out = b.transpose(spectrum, 1, 2);
+  return b.replace(batched ? out : b.squeeze(out, 0));
+}
+
 constexpr Entry kEntries[] = {
+    {"fft_rfft2", rfftn},
+    {"fft_rfftn", rfftn},
+    {"fft_fft2", rfftn},
+    {"fft_fftn", rfftn},
+    {"fft_irfft2", irfftn},
+    {"fft_irfftn", irfftn},
+    {"fft_fftshift", shift},
+    {"fft_ifftshift", shift},
+    {"stft", stft},
+    {"stft.center", stft},
     {"fft_rfft", rfft},
     {"fft_fft", rfft},
     {"fft_irfft", irfft},

@@ -459,6 +459,30 @@ Result<bool> col2im(Builder& b) {
   return b.replace(batched ? image : b.squeeze(image, 0));
 }
 
+// Places in the flattened tensor.
+Result<bool> put_flat(Builder& b) {
+  Value* x = b.in();
+  Value* flat = b.view(x, {x->type.sym_numel()});
+  Value* index = b.in("index");
+  const Shape line = {index->type.sym_numel()};
+  Value* values = b.view(b.in("source"), line);
+  Value* out = b.make("index_put", {flat, ValueList{b.view(index, line)}, values, b.call.flag("accumulate")});
+  return b.replace(b.view(out, x->type.sizes));
+}
+
+// The inverse of max_pool2d: each value back to the place its index names, zero elsewhere.
+Result<bool> max_unpool(Builder& b) {
+  Value* x = b.in();
+  const Type& out = b.out_type();
+  const SymInt plane = out.sizes[out.sizes.size() - 2] * out.sizes.back();
+  SymInt planes = 1;
+  for (size_t i = 0; i + 2 < out.sizes.size(); ++i) planes = planes * out.sizes[i];
+  const SymInt own = b.size(x, -2) * b.size(x, -1);
+  Value* zeros = b.full({planes, plane}, SymInt(0), out.dtype);
+  Value* spread = b.make("scatter.src", {zeros, SymInt(1), b.view(b.in("indices"), {planes, own}), b.view(x, {planes, own})});
+  return b.replace(b.view(spread, out.sizes));
+}
+
 Result<bool> refuse_reduce(Builder& b) { return b.refuse("reduces into indexed places, for which the runtime has no kernel"); }
 
 constexpr Entry kEntries[] = {
@@ -512,6 +536,8 @@ constexpr Entry kEntries[] = {
     {"nonzero_numpy", nonzero_numpy},
     {"where", nonzero_numpy},
     {"im2col", im2col},
+    {"put", put_flat},
+    {"max_unpool2d", max_unpool},
     {"col2im", col2im},
 };
 

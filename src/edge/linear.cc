@@ -232,6 +232,40 @@ Result<bool> bilinear(Builder& b) {
   return b.replace(b.view(out, b.out_type().sizes));
 }
 
+// By squaring.
+Result<bool> matrix_power(Builder& b) {
+  Value* x = b.in();
+  int64_t n = b.integer("n");
+  if (n < 0) return b.refuse("inverts a matrix, for which the runtime has no kernel");
+  if (n == 0) {
+    Value* eye = b.make("eye", {b.size(x, -1)}, {{"dtype", b.dtype(x)}});
+    return b.replace(b.expand(eye, x->type.sizes));
+  }
+  Value* out = nullptr;
+  for (Value* power = x;; power = b.matmul(power, power)) {
+    if (n % 2 != 0) out = out == nullptr ? power : b.matmul(out, power);
+    n /= 2;
+    if (n == 0) break;
+  }
+  return b.replace(out);
+}
+
+// Columns 1, x, x^2 … or the other way round.
+Result<bool> vander(Builder& b) {
+  Value* x = b.in("x");
+  const SymInt columns = b.out_type().sizes[1];
+  if (!columns.is_const()) return b.refuse("has a dynamic number of columns, for which edgelift has no form");
+  const int64_t n = columns.value();
+  std::vector<Value*> powers;
+  Value* power = b.full(x->type.sizes, SymInt(1), b.out_type().dtype);
+  for (int64_t i = 0; i < n; ++i) {
+    powers.push_back(power);
+    power = i == 0 ? b.cast(x, b.out_type().dtype) : b.mul(power, x);
+  }
+  if (!b.call.flag("increasing")) std::reverse(powers.begin(), powers.end());
+  return b.replace(b.stack(powers, 1));
+}
+
 constexpr uint8_t kWhole = kUpstream | kLegal;
 
 constexpr Entry kEntries[] = {
@@ -253,6 +287,9 @@ constexpr Entry kEntries[] = {
     {"linalg_multi_dot", multi_dot},
     {"chain_matmul", multi_dot},
     {"bilinear", bilinear},
+    {"matrix_power", matrix_power},
+    {"linalg_matrix_power", matrix_power},
+    {"vander", vander},
 };
 
 }  // namespace

@@ -112,7 +112,7 @@ Result<bool> vector_norm(Builder& b) {
   Value* x = b.in();
   const ir::Schema& schema = b.call.op().schema;
   const bool old = b.base() == "norm";
-  const Arg order = b.arg(old ? "p" : "ord");
+  const Arg order = b.base() == "frobenius_norm" ? Arg() : b.arg(old ? "p" : "ord");
   const double p = literal(order).value_or(2);
   std::vector<int64_t> dims = schema.index_of("dim") >= 0 ? b.dims("dim", b.rank(x), true) : iota(b.rank(x));
   const bool keep = schema.index_of("keepdim") >= 0 && b.call.flag("keepdim");
@@ -161,7 +161,20 @@ Result<bool> weight_norm(Builder& b) {
   return b.replace({out, norm});
 }
 
-// The kernel of native_layer_norm exists; this serves where the statistics are asked for in another form.
+// Slices along dim longer than maxnorm are cut to it.
+Result<bool> renorm(Builder& b) {
+  Value* x = b.in();
+  const int64_t dim = b.dim("dim", b.rank(x));
+  std::vector<int64_t> dims;
+  for (int64_t i = 0; i < b.rank(x); ++i)
+    if (i != dim) dims.push_back(i);
+  Value* length = p_norm(b, wide(b, x), b.call.number("p"), dims, true);
+  const double most = b.call.number("maxnorm");
+  Value* factor = b.mul(b.unary("reciprocal", b.add(length, 1e-7)), most);
+  Value* long_ones = b.make("gt.Scalar", {length, most});
+  return b.replace(b.cast(b.mul(x, b.where(long_ones, factor, 1.0, b.dtype(length))), b.dtype(x)));
+}
+
 constexpr uint8_t kWhole = kUpstream | kLegal;
 
 constexpr Entry kEntries[] = {
@@ -185,6 +198,8 @@ constexpr Entry kEntries[] = {
     {"_weight_norm", weight_norm},
     {"_weight_norm_interface", weight_norm},
     {"layer_norm", layer_norm},
+    {"renorm", renorm},
+    {"frobenius_norm.dim", vector_norm},
 };
 
 }  // namespace

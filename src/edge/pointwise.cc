@@ -254,6 +254,11 @@ Result<bool> ndtr(Builder& b) {
   return b.replace(b.mul(b.add(b.unary("erf", b.mul(x, M_SQRT1_2)), SymInt(1)), 0.5));
 }
 
+Result<bool> ldexp(Builder& b) {
+  Value* power = b.make("pow.Scalar", {2.0, float_of(b, b.in("other"))});
+  return b.replace(b.cast(b.mul(b.in(), power), b.out_type().dtype));
+}
+
 Result<bool> losses(Builder& b) {
   Value* x = b.in();
   Value* target = b.in("target");
@@ -340,6 +345,9 @@ constexpr Entry kEntries[] = {
     {"round.decimals", round_decimals},
     {"special_entr", entr},
     {"special_ndtr", ndtr},
+    {"ldexp.Tensor", ldexp},
+    {"special_xlog1py.other_scalar", xlogy},
+    {"special_xlog1py.self_scalar", xlogy},
     {"mse_loss", losses},
     {"l1_loss", losses},
     {"smooth_l1_loss", losses},

@@ -137,21 +137,10 @@ Result<bool> median(Builder& b) {
 }
 
 // Linear interpolation between the two neighbours of position q * (n - 1), or one of them.
-Result<bool> quantile(Builder& b) {
-  Value* x = b.in();
-  const bool flat = ir::is_none(b.arg("dim"));
-  const int64_t r = b.rank(x);
-  if (flat) x = b.view(x, {x->type.sym_numel()});
-  const int64_t dim = flat ? 0 : b.dim("dim", r);
-  const SymInt n = b.size(x, dim);
-  if (!n.is_const()) return b.refuse("runs over a dynamic dim, for which the runtime has no kernel; export it with a fixed size");
-  const auto q = literal(b.arg("q"));
-  if (!q) return b.refuse("takes q as a tensor, for which edgelift has no form; give a number");
-  EL_TRY(const Sorted all, sorted(b, x, dim, false, false));
-  const double position = *q * static_cast<double>(n.value() - 1);
+Value* at_quantile(Builder& b, Value* values, int64_t dim, int64_t n, double q, std::string_view mode) {
+  const double position = q * static_cast<double>(n - 1);
   auto low = static_cast<int64_t>(position);
   double weight = position - static_cast<double>(low);
-  const std::string_view mode = b.call.text("interpolation");
   if (mode == "lower") weight = 0;
   if (mode == "higher" && weight > 0) ++low, weight = 0;
   if (mode == "midpoint" && weight > 0) weight = 0.5;
@@ -160,12 +149,57 @@ Result<bool> quantile(Builder& b) {
     if (weight > 0.5 || (weight == 0.5 && low % 2 != 0)) ++low;
     weight = 0;
   }
-  const auto pick = [&](int64_t at) { return b.slice(all.values, dim, SymInt(at), SymInt(at + 1)); };
+  const auto pick = [&](int64_t at) { return b.slice(values, dim, SymInt(at), SymInt(at + 1)); };
   Value* out = pick(low);
   if (weight > 0) out = b.make("lerp.Scalar", {out, pick(low + 1), weight});
-  Value* largest = pick(n.value() - 1);
-  out = b.where(b.unary("isnan", largest), largest, out);
-  return b.replace(b.view(out, b.out_type().sizes));
+  Value* largest = pick(n - 1);
+  return b.where(b.unary("isnan", largest), largest, out);
+}
+
+Result<bool> quantile(Builder& b) {
+  Value* x = b.in();
+  const bool flat = ir::is_none(b.arg("dim"));
+  const int64_t r = b.rank(x);
+  if (flat) x = b.view(x, {x->type.sym_numel()});
+  const int64_t dim = flat ? 0 : b.dim("dim", r);
+  const SymInt n = b.size(x, dim);
+  if (!n.is_const()) return b.refuse("runs over a dynamic dim, for which the runtime has no kernel; export it with a fixed size");
+  std::vector<double> qs;
+  bool list = false;
+  if (const auto q = literal(b.arg("q"))) {
+    qs = {*q};
+  } else {
+    const Value* tensor = b.in("q");
+    if (tensor->constant == nullptr || tensor->constant->is_mutable)
+      return b.refuse("takes q from a tensor known only at run time, for which edgelift has no form; give numbers");
+    qs = tensor->constant->data.to_doubles();
+    list = tensor->type.rank() > 0;
+  }
+  EL_TRY(const Sorted all, sorted(b, x, dim, false, false));
+  std::vector<Value*> parts;
+  Shape one = b.out_type().sizes;
+  if (list) one[0] = SymInt(1);
+  for (const double q : qs)
+    parts.push_back(b.view(at_quantile(b, all.values, dim, n.value(), q, b.call.text("interpolation")), one));
+  return b.replace(list ? b.cat(parts, 0) : parts.front());
+}
+
+// The median of what is not NaN: NaN sorts last, so the middle of the rest is counted from the front.
+Result<bool> nanmedian(Builder& b) {
+  Value* x = b.in();
+  const bool whole = b.node().results.size() == 1;
+  if (!whole && b.used(1))
+    return b.refuse("gives the index of the median, which eager does not define for equal values; take the value alone");
+  if (whole) x = b.view(x, {x->type.sym_numel()});
+  const int64_t dim = whole ? 0 : b.dim("dim", b.rank(x));
+  EL_TRY(const Sorted all, sorted(b, x, dim, false, false));
+  Value* count = b.sum(b.logical_not(b.unary("isnan", x)), {dim}, true);
+  Value* middle = b.make("div.Scalar_mode", {b.clamp(b.sub(count, SymInt(1)), SymInt(0), Arg()), SymInt(2)},
+                         {{"rounding_mode", std::string("floor")}});
+  Value* value = b.make("gather", {all.values, SymInt(dim), middle});
+  if (whole || !b.call.flag("keepdim")) value = b.squeeze(value, dim);
+  if (whole) return b.replace(value);
+  return b.replace({value, nullptr});
 }
 
 Result<bool> unsupported(Builder& b) {
@@ -181,7 +215,10 @@ constexpr Entry kEntries[] = {
     {"kthvalue", kthvalue},
     {"median", median},
     {"median.dim", median},
+    {"nanmedian", nanmedian},
+    {"nanmedian.dim", nanmedian},
     {"quantile.scalar", quantile},
+    {"quantile", quantile},
     {"unique_consecutive", unsupported},
     {"_unique2", unsupported},
     {"unique_dim", unsupported},

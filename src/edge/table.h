@@ -47,6 +47,7 @@ std::span<const Entry> reduce_entries();
 std::span<const Entry> sort_entries();
 std::span<const Entry> index_entries();
 std::span<const Entry> create_entries();
+std::span<const Entry> loss_entries();
 std::span<const Entry> fft_entries();
 std::span<const Entry> quantized_entries();
 std::span<const Entry> training_entries();
