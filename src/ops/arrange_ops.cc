@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -376,7 +377,7 @@ Types infer_matrix(const Call& call) {
 constexpr OpDef kRows[] = {
     {"aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
      infer_pad, lower_pad, "aten::constant_pad_nd.out", kNone,
-     "the padding is numbers; a negative one cuts a static dim"},
+     "the padding is numbers; a negative one cuts a static dim", kernel_pads_only},
     {"aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
      infer_pad, lower_pad_mode, {}, kNone, "the mode is constant"},
     {"aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
@@ -406,7 +407,7 @@ constexpr OpDef kRows[] = {
     {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
      infer_repeat_interleave_tensor, nullptr, "aten::repeat_interleave.Tensor_out"},
     {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-     infer_same, lower_roll, "aten::roll.out", kNone, "the rolled dims are static"},
+     infer_same, lower_roll, "aten::roll.out", kNone, "the rolled dims are static", kernel_names_dims},
     {"aten::flip(Tensor self, int[] dims) -> Tensor",
      infer_same, nullptr, "aten::flip.out", kNone, "the delegate cannot reverse a dim"},
     {"aten::fliplr(Tensor self) -> Tensor", infer_same, nullptr, {}, kNone, "the delegate cannot reverse a dim"},

@@ -1,6 +1,7 @@
 // Element-wise arithmetic of two tensors, or of a tensor and a number.
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -89,17 +90,20 @@ constexpr OpDef kRows[] = {
      infer_broadcast, lower_binary<Kind::Add>, "aten::add.out", kPointwise, "alpha is 1"},
     {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::add.Scalar_out", kPointwise,
-     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it"},
+     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
+     kernel_keeps_dtype},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is 1"},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::sub.Scalar_out", kPointwise,
-     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it"},
+     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
+     kernel_keeps_dtype},
     {"aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is 1"},
     {"aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::sub.Scalar_out", kPointwise,
-     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it"},
+     "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
+     kernel_keeps_dtype},
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
      infer_broadcast, lower_rsub, "aten::sub.out(other, self, alpha)", kPointwise, "alpha is 1"},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
@@ -145,9 +149,9 @@ constexpr OpDef kRows[] = {
     {"aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor",
      infer_broadcast, nullptr, {}, kPointwise, "the delegate's division does not round"},
     {"aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor",
-     infer_broadcast, nullptr, "aten::remainder.Tensor_out", kPointwise},
+     infer_broadcast, nullptr, "aten::remainder.Tensor_out", kPointwise, {}, kernel_remainder},
     {"aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor",
-     infer_broadcast, nullptr, "aten::remainder.Scalar_out", kPointwise},
+     infer_broadcast, nullptr, "aten::remainder.Scalar_out", kPointwise, {}, kernel_remainder},
     {"aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", infer_broadcast, nullptr, {}, kPointwise},
     {"aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor",
      infer_broadcast, nullptr, "aten::fmod.Tensor_out", kPointwise},

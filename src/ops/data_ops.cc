@@ -4,6 +4,7 @@
 #include "ops/data_rules.h"
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -342,13 +343,14 @@ LowerResult lower_unbind(const Call& call, XnnBuilder& b) {
 
 constexpr OpDef kRows[] = {
     {"aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
-     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal"},
+     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal", kernel_same_dtypes},
     {"aten::concat(Tensor[] tensors, int dim=0) -> Tensor",
-     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal"},
+     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal", kernel_same_dtypes},
     {"aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor",
-     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal"},
+     infer_cat, lower_cat, "aten::cat.out", kNone, "ranks and dtypes are equal", kernel_same_dtypes},
     {"aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
-     infer_stack, lower_stack, "aten::stack.out", kNone, "at most one size of the pieces is dynamic"},
+     infer_stack, lower_stack, "aten::stack.out", kNone, "at most one size of the pieces is dynamic",
+     kernel_same_dtypes},
     {"aten::hstack(Tensor[] tensors) -> Tensor", infer_stack_along<1, 1>},
     {"aten::vstack(Tensor[] tensors) -> Tensor", infer_stack_along<2, 0>},
     {"aten::row_stack(Tensor[] tensors) -> Tensor", infer_stack_along<2, 0>},

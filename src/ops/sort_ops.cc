@@ -1,6 +1,7 @@
 // Order: sorting, selection by rank, the largest element's place, cumulative operators.
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -167,7 +168,7 @@ constexpr OpDef kRows[] = {
      "pooling, which the delegate would need for it, ignores NaN, and its place of the maximum is not int64"},
     // Cumulative operators.
     {"aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     infer_cumulative, nullptr, "aten::cumsum.out", kNone, "the delegate has no running sums"},
+     infer_cumulative, nullptr, "aten::cumsum.out", kNone, "the delegate has no running sums", kernel_has_dims},
     {"aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
      infer_cumulative, nullptr, {}, kNone, "the delegate has no running sums"},
     {"aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",

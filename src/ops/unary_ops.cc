@@ -20,6 +20,13 @@ Types infer_abs(const Call& call) {
   return one(std::move(type));
 }
 
+// As a product: bool times bool by itself is an integer.
+Types infer_square(const Call& call) {
+  ir::Type type = call.type("self");
+  if (type.dtype == DType::Bool) type.dtype = DType::I64;
+  return one(std::move(type));
+}
+
 Types infer_clamp(const Call& call) {
   ir::Type type = call.type("self");
   Promotion promotion;
@@ -164,7 +171,7 @@ constexpr OpDef kRows[] = {
      infer_same, lower_alias, "aten::alias_copy.out", kPointwise | kView | kAlias},
     {"aten::ceil(Tensor self) -> Tensor", infer_same, lower_unary<Kind::Ceiling>, "aten::ceil.out", kPointwise},
     {"aten::floor(Tensor self) -> Tensor", infer_same, lower_unary<Kind::Floor>, "aten::floor.out", kPointwise},
-    {"aten::square(Tensor self) -> Tensor", infer_same, lower_unary<Kind::Square>, {}, kPointwise},
+    {"aten::square(Tensor self) -> Tensor", infer_square, lower_unary<Kind::Square>, {}, kPointwise},
     {"aten::round(Tensor self) -> Tensor",
      infer_same, nullptr, "aten::round.out", kPointwise, "the delegate has no rounding to the nearest"},
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, nullptr, {}, kPointwise},
