@@ -283,7 +283,9 @@ class Parser {
       while (accept(","));
       sign("]");
     }
-    if (accept("{")) {
+    // Directly after the sizes; after a space it opens the function's body.
+    if (at_ < text_.size() && text_[at_] == '{') {
+      ++at_;
       do out.dim_order.push_back(static_cast<uint8_t>(integer()));
       while (accept(","));
       sign("}");
