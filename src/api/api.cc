@@ -10,6 +10,7 @@
 #include "ir/text.h"
 #include "ir/verifier.h"
 #include "ops/record.h"
+#include "xnnpack/target.h"
 
 namespace edgelift {
 
@@ -38,7 +39,8 @@ void append(std::vector<passes::PassRequest>& to, const std::vector<passes::Pass
 Result<std::vector<passes::PassRequest>> recipe_passes(std::string_view text, const passes::Recipe& recipe, bool lift) {
   std::string list(text);
   if (const size_t at = list.find("$lift"); at != std::string::npos) {
-    list.replace(at, 5, lift ? std::string(recipe.lift_scalars_passes) : std::string());
+    const bool comma = !lift && list.compare(at, 6, "$lift,") == 0;
+    list.replace(at, comma ? 6 : 5, lift ? std::string(recipe.lift_scalars_passes) : std::string());
   }
   return passes::parse_passes(list);
 }
@@ -104,6 +106,15 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
     case passes::Recipe::Partition::Full: partitioning.policy = partition::Policy::Full; break;
   }
   partitioning.optimize.upstream = recipe->upstream_edge;
+  xnn::Target target;
+  xnn::ConvPolicy convolutions;
+  if (!recipe->upstream_edge && !options.target.empty()) {
+    EL_TRY(target, xnn::find_target(options.target));
+    const auto effort = xnn::effort_from_name(options.optimize);
+    if (!effort) return usage_error(fmt::format("unknown --optimize '{}'; known are size, balanced, speed", options.optimize));
+    convolutions = {.target = &target, .effort = *effort, .max_error = options.max_error};
+    partitioning.optimize.conv = &convolutions;
+  }
   partitioning.max_delegate_weights = options.max_delegate_weights;
   EL_TRY(auto lowered, partition::partition(std::move(program), ops, partitioning));
   if (options.verify_each) EL_TRY_OK(ir::verify(lowered.program, ops));
@@ -114,7 +125,7 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
 }  // namespace
 
 Result<ir::Program> open(const std::filesystem::path& path) {
-  return guarded([&]() -> Result<ir::Program> { return import::import_pt2(path, ops::table()); });
+  return guarded([&]() -> Result<ir::Program> { return importer::import_pt2(path, ops::table()); });
 }
 
 Result<ir::Program> parse_text(std::string_view text) {

@@ -59,7 +59,7 @@ Result<LowerOptions> lower_options(const LoweringArgs& args) {
   options.recipe = args.recipe;
   if (args.lift >= 0) options.lift_scalars = args.lift != 0;
   EL_TRY(options.transform_passes, passes::parse_passes(args.passes));
-  options.evaluate = runtime::evaluator();
+  options.evaluate = runtime::evaluate;
   options.max_delegate_weights = args.max_delegate_weights;
   options.target = args.target;
   options.optimize = args.optimize;

@@ -118,6 +118,15 @@ int main(int argc, char** argv) {
   profile_verb->add_flag("--json", profile.json, "one JSON object on stdout");
   profile_verb->callback([&] { code = run_profile(profile); });
 
+  TuneArgs tune;
+  auto* tune_verb = app.add_subcommand("tune", "time the forms of a model's convolutions on this machine");
+  tune_verb->add_option("model", tune.model, "exported program (.pt2)");
+  tune_verb->add_option("-o,--output", tune.output, "the table to write (.json)")->required();
+  tune_verb->add_option("--name", tune.name, "name of the target in the table");
+  tune_verb->add_option("--iterations", tune.iterations, "runs of each form (default 30)");
+  tune_verb->add_flag("--grid", tune.grid, "in place of a model: the layers that the shipped tables hold");
+  tune_verb->callback([&] { code = run_tune(tune); });
+
   OpsArgs ops;
   auto* ops_verb = app.add_subcommand("ops", "the operators that edgelift knows");
   ops_verb->add_flag("--markdown", ops.markdown, "as docs/operators.md");

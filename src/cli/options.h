@@ -82,8 +82,9 @@ struct ProfileArgs {
 int run_profile(const ProfileArgs& args);
 
 struct TuneArgs {
-  std::string model, output;
-  int threads = 1;
+  std::string model, output, name = "tuned";
+  int iterations = 30;
+  bool grid = false;
 };
 int run_tune(const TuneArgs& args);
 

@@ -19,6 +19,8 @@ constexpr std::array kInfo = {
     FormInfo{ConvForm::Direct, "direct", 0, 1},
     FormInfo{ConvForm::Im2col, "im2col", 2e-6, 1},
     FormInfo{ConvForm::Winograd2, "winograd2", 3e-6, 16.0 / 9},
+    FormInfo{ConvForm::Winograd2Stacked, "winograd2-stacked", 3e-6, 16.0 / 9},
+    FormInfo{ConvForm::Winograd2Bmm, "winograd2-bmm", 3e-6, 16.0 / 9},
     FormInfo{ConvForm::Winograd4, "winograd4", 2e-5, 4},
     FormInfo{ConvForm::Winograd4Bmm, "winograd4-bmm", 2e-5, 4},
 };
@@ -194,6 +196,65 @@ void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Nod
   if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
 }
 
+// Rows are transformed as in winograd_elementwise, then stacked, so that one slice, one add and one batch matmul serve
+// all t rows of a column: a quarter of the nodes for one more copy of the input and two of the output.
+void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& nodes) {
+  const Matrices& wg = matrices(m);
+  const int64_t t = wg.t;
+  const Shape s = shape_of(graph, node);
+  Writer w(graph, nodes, node.debug_handle);
+  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
+  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
+  const Window& window = node.window;
+  const int64_t nh = s.n * th, tiles = nh * tw;
+
+  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
+                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
+  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  std::vector<uint32_t> rows;
+  for (int64_t i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
+  LinearCombination row_transform(w, rows);
+  std::vector<uint32_t> transformed;
+  for (int64_t i = 0; i < t; ++i) transformed.push_back(w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {1, nh, pw * s.ic}));
+  const uint32_t stacked = w.reshape(w.concat(transformed, 0), {t * nh, tw + 1, m, s.ic});
+  std::vector<uint32_t> columns;
+  for (int64_t j = 0; j < t; ++j) columns.push_back(w.slice(stacked, {0, j / m, j % m, 0}, {t * nh, tw, 1, s.ic}));
+  LinearCombination column_transform(w, columns);
+  const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, true);
+  std::vector<uint32_t> products;
+  for (int64_t j = 0; j < t; ++j) {
+    std::vector<float> weights;
+    for (int64_t i = 0; i < t; ++i) {
+      const auto& f = filters[static_cast<size_t>(i * t + j)];
+      weights.insert(weights.end(), f.begin(), f.end());
+    }
+    const uint32_t element = w.reshape(column_transform.row(wg.bt[static_cast<size_t>(j)]), {t, tiles, s.ic});
+    products.push_back(w.batch_matmul(element, w.packed(TensorData::of(DType::F32, {t, s.ic, s.oc}, weights))));
+  }
+  LinearCombination column_output(w, products);
+  const TensorData* bias = bias_of(graph, node);
+  const uint32_t bias_id = bias == nullptr ? kInvalid : w.unpacked(*bias);
+  std::vector<std::vector<uint32_t>> outputs(static_cast<size_t>(m));
+  for (int64_t j = 0; j < m; ++j) {
+    const uint32_t column = column_output.row(wg.at[static_cast<size_t>(j)]);
+    std::vector<uint32_t> parts;
+    for (int64_t i = 0; i < t; ++i) parts.push_back(w.slice(column, {i, 0, 0}, {1, tiles, s.oc}));
+    LinearCombination row_output(w, parts);
+    for (int64_t i = 0; i < m; ++i) {
+      uint32_t value = row_output.row(wg.at[static_cast<size_t>(i)]);
+      if (bias_id != kInvalid) value = w.binary(Kind::Add, value, bias_id);
+      if (node.min_max) w.clamp_last(*node.min_max);
+      outputs[static_cast<size_t>(i)].push_back(w.reshape(value, {nh, tw, 1, s.oc}));
+    }
+  }
+  std::vector<uint32_t> out_rows;
+  for (int64_t i = 0; i < m; ++i)
+    out_rows.push_back(w.reshape(w.concat(outputs[static_cast<size_t>(i)], 2), {nh, 1, tw * m * s.oc}));
+  const bool exact = th * m == s.out_h && tw * m == s.out_w;
+  const uint32_t full = w.reshape(w.concat(out_rows, 1), {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
+  if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
+}
+
 TensorData matrix_constant(const std::vector<std::vector<double>>& rows) {
   std::vector<float> values;
   for (const auto& row : rows)
@@ -269,9 +330,13 @@ void im2col(Graph& graph, const Node& node, std::vector<Node>& nodes) {
     x = w.pad(x, {0, k.pad_top, k.pad_left, 0}, {0, full_h - s.h - k.pad_top, full_w - s.w - k.pad_left, 0});
   std::vector<uint32_t> columns;
   const uint32_t column_blocks = w.reshape(x, {s.n * full_h, full_w / sw, sw, s.ic});
-  for (int64_t j = 0; j < kw; ++j) {
+  for (int64_t j = 0; j < kw;) {
+    // Neighbouring columns of one block of the stride are one slice.
     const int64_t at = j * k.dilation_w;
-    columns.push_back(w.slice(column_blocks, {0, at / sw, at % sw, 0}, {s.n * full_h, s.out_w, 1, s.ic}));
+    const int64_t width = k.dilation_w == 1 ? std::min(sw - at % sw, kw - j) : 1;
+    columns.push_back(w.reshape(w.slice(column_blocks, {0, at / sw, at % sw, 0}, {s.n * full_h, s.out_w, width, s.ic}),
+                                {s.n * full_h, s.out_w, 1, width * s.ic}));
+    j += width;
   }
   const int64_t row_channels = kw * s.ic;
   const uint32_t wide = w.reshape(w.concat(columns, 3), {s.n, full_h / sh, sh, s.out_w * row_channels});
@@ -322,6 +387,8 @@ void expand_convolution(Graph& graph, const Node& node, ConvForm form, std::vect
   switch (form) {
     case ConvForm::Im2col: return im2col(graph, node, nodes);
     case ConvForm::Winograd2: return winograd_elementwise(graph, node, 2, nodes);
+    case ConvForm::Winograd2Stacked: return winograd_stacked(graph, node, 2, nodes);
+    case ConvForm::Winograd2Bmm: return winograd_bmm(graph, node, 2, nodes);
     case ConvForm::Winograd4: return winograd_elementwise(graph, node, 4, nodes);
     case ConvForm::Winograd4Bmm: return winograd_bmm(graph, node, 4, nodes);
     case ConvForm::Direct: break;

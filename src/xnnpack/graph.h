@@ -125,10 +125,12 @@ Result<std::vector<std::vector<SymInt>>> infer_dims(const Graph& graph, const No
 Status verify(const Graph& graph);
 
 // Rewrites the graph into an equal, cheaper one: see optimize.cc for the list. Deterministic.
+struct ConvPolicy;  // target.h
 struct OptimizeOptions {
   bool layout = true;           // move and cancel transposes
   bool fuse_activations = true;
   bool upstream = false;        // only what ExecuTorch's own flow does
+  const ConvPolicy* conv = nullptr;  // forms of convolutions; null: the direct one. Must outlive the call.
 };
 Status optimize(Graph& graph, const OptimizeOptions& options);
 

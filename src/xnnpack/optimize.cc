@@ -1,4 +1,5 @@
 #include "xnnpack/rewrite.h"
+#include "xnnpack/target.h"
 
 namespace edgelift::xnn {
 
@@ -9,7 +10,8 @@ namespace edgelift::xnn {
 //   merge_equal      equal nodes (not upstream)
 //   fuse_clamps      relu, relu6, clamp into the node before
 //   assign_layout    transposes moved, composed, cancelled, taken into the matmul's flag (the flag not upstream)
-// and the first four again, for what the layout left. Consecutive fully-connected nodes of one input stay apart: merging
+//   choose_conv_forms  convolutions in the form that the target was measured to run fastest (target.h)
+// and the first four again, for what these left. Consecutive fully-connected nodes of one input stay apart: merging
 // them into one and slicing was measured to gain nothing.
 Status optimize(Graph& graph, const OptimizeOptions& options) {
   const auto clean = [&] {
@@ -24,6 +26,7 @@ Status optimize(Graph& graph, const OptimizeOptions& options) {
     assign_layout(graph, options.upstream);
     clean();
   }
+  if (options.conv != nullptr && choose_conv_forms(graph, *options.conv) != 0) clean();
   remove_copies(graph);
   remove_dead(graph);
   return Ok{};

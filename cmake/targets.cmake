@@ -1,0 +1,11 @@
+# The shipped tables of convolution forms (src/xnnpack/targets/*.json, written by `edgelift tune --grid`) as string literals.
+file(GLOB tables CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/xnnpack/targets/*.json)
+list(SORT tables)
+set(target_tables "#include \"xnnpack/target_tables.h\"\n\nnamespace edgelift::xnn {\nstd::vector<std::string_view> shipped_target_json() {\n  return {\n")
+foreach(table ${tables})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  file(READ ${table} content)
+  string(APPEND target_tables "R\"json(${content})json\",\n")
+endforeach()
+string(APPEND target_tables "  };\n}\n}  // namespace edgelift::xnn\n")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/target_tables.cc CONTENT "${target_tables}" @ONLY)
