@@ -184,32 +184,32 @@ LowerResult lower_dropout(const Call& c, XnnBuilder& b) {
 }
 
 // An operator and its in-place twin.
-#define ACTIVATION(NAME, ARGS, LOWER, KERNEL)                                                                     \
+#define ACTIVATION(NAME, ARGS, LOWER, KERNEL, NOTE)                                                                     \
   {.schema = "aten::" NAME "(Tensor self" ARGS ") -> Tensor", .infer = infer_same, .lower = LOWER, .kernel = KERNEL, \
-   .traits = kPointwise},                                                                                         \
+   .traits = kPointwise, .note = NOTE},                                                                           \
       {.schema = "aten::" NAME "_(Tensor(a!) self" ARGS ") -> Tensor(a!)", .infer = infer_same, .traits = kInPlace}
 
 #define DROPOUT(NAME)                                                                                                   \
-  {.schema = "aten::" NAME "(Tensor input, float p, bool train) -> Tensor", .infer = infer_same, .lower = lower_dropout}, \
+  {.schema = "aten::" NAME "(Tensor input, float p, bool train) -> Tensor", .infer = infer_same, .lower = lower_dropout, .note = "train is off"}, \
       {.schema = "aten::" NAME "_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", .infer = infer_same,           \
        .traits = kInPlace}
 
 constexpr OpDef kOps[] = {
-    ACTIVATION("relu", "", lower_relu, "aten::relu.out"),
-    ACTIVATION("relu6", "", lower_relu6, "aten::hardtanh.out(self, 0, 6)"),
-    ACTIVATION("hardtanh", ", Scalar min_val=-1, Scalar max_val=1", lower_hardtanh, "aten::hardtanh.out"),
-    ACTIVATION("hardswish", "", lower_unary<xnn::Kind::Hardswish>, ""),
-    ACTIVATION("hardsigmoid", "", lower_hardsigmoid, ""),
-    ACTIVATION("leaky_relu", ", Scalar negative_slope=0.01", lower_leaky_relu, "aten::leaky_relu.out"),
-    ACTIVATION("elu", ", Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", lower_elu, "aten::elu.out"),
-    ACTIVATION("selu", "", lower_selu, ""),
-    ACTIVATION("celu", ", Scalar alpha=1.", lower_celu, ""),
-    ACTIVATION("gelu", ", *, str approximate=\"none\"", lower_gelu, "aten::gelu.out"),
-    ACTIVATION("silu", "", lower_silu, ""),
-    ACTIVATION("mish", "", nullptr, ""),
-    ACTIVATION("threshold", ", Scalar threshold, Scalar value", lower_threshold, ""),
+    ACTIVATION("relu", "", lower_relu, "aten::relu.out", ""),
+    ACTIVATION("relu6", "", lower_relu6, "aten::hardtanh.out(self, 0, 6)", ""),
+    ACTIVATION("hardtanh", ", Scalar min_val=-1, Scalar max_val=1", lower_hardtanh, "aten::hardtanh.out", "min_val is below max_val"),
+    ACTIVATION("hardswish", "", lower_unary<xnn::Kind::Hardswish>, "", ""),
+    ACTIVATION("hardsigmoid", "", lower_hardsigmoid, "", ""),
+    ACTIVATION("leaky_relu", ", Scalar negative_slope=0.01", lower_leaky_relu, "aten::leaky_relu.out", ""),
+    ACTIVATION("elu", ", Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", lower_elu, "aten::elu.out", "alpha and input_scale are positive"),
+    ACTIVATION("selu", "", lower_selu, "", ""),
+    ACTIVATION("celu", ", Scalar alpha=1.", lower_celu, "", "alpha is positive"),
+    ACTIVATION("gelu", ", *, str approximate=\"none\"", lower_gelu, "aten::gelu.out", "approximate is 'none'"),
+    ACTIVATION("silu", "", lower_silu, "", ""),
+    ACTIVATION("mish", "", nullptr, "", "the delegate has no form of it that keeps large negative numbers"),
+    ACTIVATION("threshold", ", Scalar threshold, Scalar value", lower_threshold, "", "threshold and value are 0, which is relu"),
     ACTIVATION("rrelu", ", Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None",
-               lower_rrelu, ""),
+               lower_rrelu, "", "training is off"),
     {.schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", .infer = infer_same,
      .traits = kPointwise},
     {.schema = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", .infer = infer_same, .traits = kPointwise},
@@ -218,13 +218,14 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::prelu(Tensor self, Tensor weight) -> Tensor", .infer = infer_prelu, .lower = lower_prelu},
     {.schema = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", .infer = infer_prelu_kernel,
      .lower = lower_prelu_kernel, .traits = kPointwise},
-    {.schema = "aten::glu(Tensor self, int dim=-1) -> Tensor", .infer = infer_glu, .lower = lower_glu, .kernel = "aten::glu.out"},
+    {.schema = "aten::glu(Tensor self, int dim=-1) -> Tensor", .infer = infer_glu, .lower = lower_glu, .kernel = "aten::glu.out",
+     .note = "the halved dim is not dynamic"},
     DROPOUT("dropout"),
     DROPOUT("alpha_dropout"),
     DROPOUT("feature_dropout"),
     DROPOUT("feature_alpha_dropout"),
     {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", .infer = infer_native_dropout,
-     .kernel = "aten::native_dropout.out", .traits = kRandom},
+     .kernel = "aten::native_dropout.out", .traits = kRandom, .note = "its mask is a bool tensor"},
 };
 
 }  // namespace

@@ -97,43 +97,49 @@ LowerResult lower_softmax(const Call& c, XnnBuilder& b) {
   return std::nullopt;
 }
 
-LowerResult lower_log_softmax(const Call&, XnnBuilder&) {
-  return refuse(Code::NoForm, "the delegate has no log-softmax, and the logarithm of its softmax loses small probabilities");
+std::optional<std::string> check_half_to_float(const Call& c) {
+  if (c.flag("half_to_float")) return "the kernel does not convert float16 to float32";
+  return std::nullopt;
 }
 
-LowerResult lower_safe_softmax(const Call&, XnnBuilder&) {
-  return refuse(Code::NoForm, "XNNPACK's softmax gives NaN, not 0, for a row that is masked whole");
+std::optional<std::string> check_log_softmax_kernel(const Call& c) {
+  if (c.type("self").dtype == DType::F64) return "the kernel takes no float64";
+  return check_half_to_float(c);
 }
 
-LowerResult lower_sdpa(const Call&, XnnBuilder&) {
-  return refuse(Code::NoForm, "attention is no node of the delegate; the pass expand-sdpa makes matrix products of it");
-}
+constexpr std::string_view kSameDtype = "it converts no dtype";
+constexpr std::string_view kLogSoftmax =
+    "the delegate has no log-softmax, and the logarithm of its softmax loses small probabilities";
+constexpr std::string_view kSafeSoftmax = "XNNPACK's softmax gives NaN, not 0, for a row that is masked whole";
+constexpr std::string_view kSdpa = "attention is no node of the delegate; the pass expand-sdpa makes matrix products of it";
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_softmax},
+     .infer = infer_softmax, .lower = lower_softmax, .note = kSameDtype},
     {.schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_softmax},
+     .infer = infer_softmax, .lower = lower_softmax, .note = kSameDtype},
     {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .infer = infer_softmax_half, .lower = lower_softmax, .kernel = "aten::_softmax.out"},
+     .infer = infer_softmax_half, .lower = lower_softmax, .kernel = "aten::_softmax.out", .note = kSameDtype,
+     .kernel_check = check_half_to_float},
     {.schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_log_softmax},
+     .infer = infer_softmax, .note = kLogSoftmax},
     {.schema = "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_log_softmax},
+     .infer = infer_softmax, .note = kLogSoftmax},
     {.schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .infer = infer_softmax_half, .lower = lower_log_softmax, .kernel = "aten::_log_softmax.out"},
+     .infer = infer_softmax_half, .kernel = "aten::_log_softmax.out", .note = kLogSoftmax,
+     .kernel_check = check_log_softmax_kernel},
     {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_safe_softmax},
+     .infer = infer_softmax, .note = kSafeSoftmax},
     {.schema = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
                "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-     .infer = infer_sdpa, .lower = lower_sdpa},
+     .infer = infer_sdpa, .note = kSdpa},
     {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
                "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-     .infer = infer_sdpa_flash_cpu, .lower = lower_sdpa},
+     .infer = infer_sdpa_flash_cpu, .note = kSdpa},
     {.schema = "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
                "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
                "bool enable_gqa=False) -> (Tensor, Tensor)",
-     .infer = infer_sdpa_math, .lower = lower_sdpa},
+     .infer = infer_sdpa_math, .note = kSdpa},
 };
 
 }  // namespace

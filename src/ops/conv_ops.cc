@@ -232,23 +232,27 @@ std::optional<std::string> check_kernel(const Call& c) {
   return std::nullopt;
 }
 
+constexpr std::string_view kConditions =
+    "filter and bias are constants, over one or two dims, with an output_padding below the stride";
+
 #define CONV(N, ONES, ZEROS)                                                                                              \
   {.schema = "aten::conv" #N "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES             \
              ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",          \
-   .infer = infer_conv, .lower = lower_conv},                                                                            \
+   .infer = infer_conv, .lower = lower_conv, .note = kConditions},                                                                            \
       {.schema = "aten::conv" #N "d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES  \
                  ", str padding=\"valid\", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",                 \
-       .infer = infer_conv, .lower = lower_conv}
+       .infer = infer_conv, .lower = lower_conv, .note = kConditions}
 #define CONV_TRANSPOSE(N, OVERLOAD, ONES, ZEROS)                                                                          \
   {.schema = "aten::conv_transpose" #N "d" OVERLOAD "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N         \
              "] stride=" ONES ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] output_padding=" ZEROS                  \
              ", SymInt groups=1, SymInt[" #N "] dilation=" ONES ") -> Tensor",                                            \
-   .infer = infer_conv, .lower = lower_conv}
+   .infer = infer_conv, .lower = lower_conv, .note = kConditions}
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .kernel = "aten::convolution.out", .kernel_check = check_kernel},
+     .infer = infer_conv, .lower = lower_conv, .kernel = "aten::convolution.out", .note = kConditions,
+     .kernel_check = check_kernel},
     CONV(1, "[1]", "[0]"),
     CONV(2, "[1, 1]", "[0, 0]"),
     CONV(3, "[1, 1, 1]", "[0, 0, 0]"),
@@ -258,17 +262,17 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, "
                "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv},
+     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
     {.schema = "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, "
                "bool deterministic, bool cudnn_enabled) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv},
+     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
     {.schema = "aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
                "SymInt[2] padding, SymInt[2] dilation) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv},
+     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
     {.schema = "aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], "
                "SymInt[2] padding=[0, 0]) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv},
+     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
 };
 
 }  // namespace

@@ -328,11 +328,16 @@ std::optional<std::string> check_linear_kernel(const Call& c) {
   return std::nullopt;
 }
 
+constexpr std::string_view kFactors = "alpha and beta are exact in the dtype";
+constexpr std::string_view kVector = "at most one size of the result is dynamic where an operand is a vector";
+constexpr std::string_view kComposite = "the delegate has matrix products, of which this one is composed";
+
 constexpr OpDef kOps[] = {
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out", .kernel_check = check_linear_kernel},
+     .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out",
+     .note = "the weight is a matrix and the bias a vector of the output's last dim", .kernel_check = check_linear_kernel},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out"},
+     .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out", .note = kFactors},
     {.schema = "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
      .infer = infer_same, .traits = kInPlace},
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
@@ -340,32 +345,32 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
      .infer = infer_bmm, .lower = lower_bmm, .kernel = "aten::bmm.out"},
     {.schema = "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_baddbmm, .lower = lower_baddbmm},
+     .infer = infer_baddbmm, .lower = lower_baddbmm, .note = kFactors},
     {.schema = "aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
      .infer = infer_same, .traits = kInPlace},
     {.schema = "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addbmm},
-    {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul},
-    {.schema = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul},
-    {.schema = "aten::mv(Tensor self, Tensor vec) -> Tensor", .infer = infer_mv, .lower = lower_mv},
+     .infer = infer_addbmm, .note = kComposite},
+    {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul, .note = kVector},
+    {.schema = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul, .note = kVector},
+    {.schema = "aten::mv(Tensor self, Tensor vec) -> Tensor", .infer = infer_mv, .lower = lower_mv, .note = kVector},
     {.schema = "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addmv},
-    {.schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor", .infer = infer_dot, .lower = lower_dot},
-    {.schema = "aten::vdot(Tensor self, Tensor other) -> Tensor", .infer = infer_dot, .lower = lower_dot},
-    {.schema = "aten::inner(Tensor self, Tensor other) -> Tensor", .infer = infer_inner},
+     .infer = infer_addmv, .note = kComposite},
+    {.schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor", .infer = infer_dot, .lower = lower_dot, .note = kVector},
+    {.schema = "aten::vdot(Tensor self, Tensor other) -> Tensor", .infer = infer_dot, .lower = lower_dot, .note = kVector},
+    {.schema = "aten::inner(Tensor self, Tensor other) -> Tensor", .infer = infer_inner, .note = kComposite},
     {.schema = "aten::outer(Tensor self, Tensor vec2) -> Tensor", .infer = infer_outer, .lower = lower_outer},
     {.schema = "aten::ger(Tensor self, Tensor vec2) -> Tensor", .infer = infer_outer, .lower = lower_outer},
     {.schema = "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addr},
-    {.schema = "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", .infer = infer_vecdot},
+     .infer = infer_addr, .note = kComposite},
+    {.schema = "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", .infer = infer_vecdot, .note = kComposite},
     {.schema = "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-     .infer = infer_tensordot},
-    {.schema = "aten::kron(Tensor self, Tensor other) -> Tensor", .infer = infer_kron},
-    {.schema = "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", .infer = infer_multi_dot},
-    {.schema = "aten::chain_matmul(Tensor[] matrices) -> Tensor", .infer = infer_multi_dot},
+     .infer = infer_tensordot, .note = kComposite},
+    {.schema = "aten::kron(Tensor self, Tensor other) -> Tensor", .infer = infer_kron, .note = kComposite},
+    {.schema = "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", .infer = infer_multi_dot, .note = kComposite},
+    {.schema = "aten::chain_matmul(Tensor[] matrices) -> Tensor", .infer = infer_multi_dot, .note = kComposite},
     {.schema = "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-     .infer = infer_bilinear},
-    {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", .infer = infer_einsum},
+     .infer = infer_bilinear, .note = kComposite},
+    {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", .infer = infer_einsum, .note = kComposite},
 };
 
 }  // namespace

@@ -174,51 +174,56 @@ LowerResult lower_batch_norm(const Call& c, XnnBuilder& b) {
   return std::nullopt;
 }
 
+constexpr std::string_view kLifted = "norms are no nodes of the delegate; the passes lift-layer-norm and lift-group-norm write them in its operators";
+constexpr std::string_view kFixed = "its statistics, weight and bias are constants, and the rank is 2 to 4";
+constexpr std::string_view kBatch = "it computes the batch's own statistics";
+
 constexpr OpDef kOps[] = {
     {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
                "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     .infer = infer_layer_norm},
+     .infer = infer_layer_norm, .note = kLifted},
     {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
                "(Tensor, Tensor, Tensor)",
-     .infer = infer_native_layer_norm, .kernel = "aten::native_layer_norm.out"},
+     .infer = infer_native_layer_norm, .kernel = "aten::native_layer_norm.out", .note = kLifted},
     {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-     .infer = infer_layer_norm},
+     .infer = infer_layer_norm, .note = kLifted},
     {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-     .infer = infer_fused_rms_norm},
+     .infer = infer_fused_rms_norm, .note = kLifted},
     {.schema = "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
                "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-     .infer = infer_group_norm},
+     .infer = infer_group_norm, .note = kLifted},
     {.schema = "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
                "float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_native_group_norm, .kernel = "aten::native_group_norm.out"},
+     .infer = infer_native_group_norm, .kernel = "aten::native_group_norm.out", .note = kLifted},
     {.schema = "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     .infer = infer_channel_norm},
+     .infer = infer_channel_norm, .note = kLifted},
     {.schema = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     .infer = infer_channel_norm, .lower = lower_batch_norm},
+     .infer = infer_channel_norm, .lower = lower_batch_norm, .note = kFixed},
     {.schema = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
                "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
      .infer = infer_batch_norm_eval, .lower = lower_batch_norm,
-     .kernel = "aten::_native_batch_norm_legit_no_training.out"},
+     .kernel = "aten::_native_batch_norm_legit_no_training.out", .note = kFixed},
     {.schema = "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
                "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_batch, .kernel = "aten::_native_batch_norm_legit.no_stats_out"},
+     .infer = infer_batch_norm_batch, .kernel = "aten::_native_batch_norm_legit.no_stats_out", .note = kBatch},
     {.schema = "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
                "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_native},
+     .infer = infer_batch_norm_native, .note = kBatch},
     {.schema = "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
                "Tensor running_var, bool training, float momentum, float eps) -> "
                "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
-     .infer = infer_batch_norm_functional},
+     .infer = infer_batch_norm_functional, .note = kBatch},
     {.schema = "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
                "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_native, .lower = lower_batch_norm},
+     .infer = infer_batch_norm_native, .lower = lower_batch_norm, .note = kFixed},
     {.schema = "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
                "Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_no_update, .lower = lower_batch_norm},
+     .infer = infer_batch_norm_no_update, .lower = lower_batch_norm, .note = kFixed},
     // g * v / norm of v over all dims but `dim`
-    {.schema = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", .infer = infer_same},
+    {.schema = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", .infer = infer_same,
+     .note = "it depends on constants alone as a rule, and is computed at compile time"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/lower_util.h"
+#include "ops/lowering.h"
 
 namespace edgelift::ops {
 namespace {
@@ -335,42 +336,48 @@ LowerResult lower_adaptive_max(const Call& c, XnnBuilder& b) {
   "(Tensor self, int[" #N "] kernel_size, int[" #N "] stride=[], int[" #N "] padding=" ZERO ", int[" #N         \
   "] dilation=" ONE ", bool ceil_mode=False) -> "
 
+constexpr std::string_view kWindow = "the window covers one or two dims and more than one element; ceil_mode takes fixed sizes";
+constexpr std::string_view kMaxWindow =
+    "the window covers one or two dims and more than one element, and the indices are not used; ceil_mode takes fixed sizes";
+constexpr std::string_view kAdaptive = "it is over one or two dims, to one element or to windows of equal size";
+
 constexpr OpDef kOps[] = {
-    {.schema = "aten::max_pool1d" MAX_POOL_ARGS(1, "[0]", "[1]") "Tensor", .infer = infer_pool, .lower = lower_max_pool},
-    {.schema = "aten::max_pool2d" MAX_POOL_ARGS(2, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool},
-    {.schema = "aten::max_pool3d" MAX_POOL_ARGS(3, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool},
+    {.schema = "aten::max_pool1d" MAX_POOL_ARGS(1, "[0]", "[1]") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
+    {.schema = "aten::max_pool2d" MAX_POOL_ARGS(2, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
+    {.schema = "aten::max_pool3d" MAX_POOL_ARGS(3, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
     {.schema = "aten::max_pool1d_with_indices" MAX_POOL_ARGS(1, "[0]", "[1]") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool},
+     .infer = infer_pool_indices, .lower = lower_max_pool, .note = kMaxWindow},
     {.schema = "aten::max_pool2d_with_indices" MAX_POOL_ARGS(2, "0", "1") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool, .kernel = "aten::max_pool2d_with_indices.out"},
+     .infer = infer_pool_indices, .lower = lower_max_pool, .kernel = "aten::max_pool2d_with_indices.out",
+     .note = kMaxWindow},
     {.schema = "aten::max_pool3d_with_indices" MAX_POOL_ARGS(3, "0", "1") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool},
+     .infer = infer_pool_indices, .lower = lower_max_pool, .note = kMaxWindow},
     {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
                "bool count_include_pad=True) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool},
+     .infer = infer_pool, .lower = lower_avg_pool, .note = kWindow},
     {.schema = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
                "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool, .kernel = "aten::avg_pool2d.out"},
+     .infer = infer_pool, .lower = lower_avg_pool, .kernel = "aten::avg_pool2d.out", .note = kWindow},
     {.schema = "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, "
                "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool},
+     .infer = infer_pool, .lower = lower_avg_pool, .note = kWindow},
     {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg},
+     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
     {.schema = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out"},
+     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out", .note = kAdaptive},
     {.schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg},
+     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
     {.schema = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out"},
+     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out", .note = kAdaptive},
     {.schema = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg},
+     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max},
+     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max},
+     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max},
-    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", .infer = infer_max_unpool},
+     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
+    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", .infer = infer_max_unpool, .note = kNoIndexing},
 };
 
 }  // namespace

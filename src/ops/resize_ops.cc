@@ -289,12 +289,21 @@ LowerResult lower_channel_shuffle(const Call& c, XnnBuilder& b) {
   return shuffle(c, b, {in[0], SymInt(groups), SymInt::floordiv(in[1], SymInt(groups)), product_of(in, 2, in.size())}, {0, 2, 1, 3});
 }
 
+constexpr std::string_view kShuffle = "at most one size is dynamic on the way";
+constexpr std::string_view kFixedSizes = "the sizes are fixed and any scale factor is their ratio";
+constexpr std::string_view note_of(std::string_view name) {
+  if (name.find("nearest") != std::string_view::npos) return "the sizes are fixed and grow by whole factors";
+  if (name == "upsample_bilinear2d") return kFixedSizes;
+  return "the delegate resizes two dims bilinearly, and nothing else";
+}
+constexpr std::string_view kGather = "the delegate cannot address elements by computed positions";
+
 #define UPSAMPLE_VEC(NAME, ALIGN, LOWER, KERNEL)                                                                          \
   {.schema = "aten::" NAME ".vec(Tensor input, SymInt[]? output_size" ALIGN ", float[]? scale_factors) -> Tensor",        \
-   .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL}
+   .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL, .note = note_of(NAME)}
 #define UPSAMPLE(NAME, N, ALIGN, SCALES, LOWER)                                                                           \
   {.schema = "aten::" NAME "(Tensor self, SymInt[" N "] output_size" ALIGN SCALES ") -> Tensor", .infer = infer_upsample, \
-   .lower = LOWER}
+   .lower = LOWER, .note = note_of(NAME)}
 #define ALIGN_CORNERS ", bool align_corners"
 #define SCALES_1D ", float? scales=None"
 #define SCALES_2D ", float? scales_h=None, float? scales_w=None"
@@ -325,23 +334,23 @@ constexpr OpDef kOps[] = {
     UPSAMPLE("upsample_bicubic2d", "2", ALIGN_CORNERS, SCALES_2D, nullptr),
     {.schema = "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
                "float? scales_w=None) -> Tensor",
-     .infer = infer_upsample, .kernel = "aten::_upsample_bilinear2d_aa.out"},
+     .infer = infer_upsample, .kernel = "aten::_upsample_bilinear2d_aa.out", .note = note_of("aa")},
     UPSAMPLE("_upsample_bicubic2d_aa", "2", ALIGN_CORNERS, SCALES_2D, nullptr),
     {.schema = "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler},
+     .infer = infer_grid_sampler, .note = kGather},
     {.schema = "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler, .kernel = "aten::grid_sampler_2d.out"},
+     .infer = infer_grid_sampler, .kernel = "aten::grid_sampler_2d.out", .note = kGather},
     {.schema = "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler},
+     .infer = infer_grid_sampler, .note = kGather},
     {.schema = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", .infer = infer_affine_grid},
     {.schema = "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", .infer = infer_pixel_shuffle,
-     .lower = lower_pixel_shuffle, .kernel = "aten::pixel_shuffle.out"},
+     .lower = lower_pixel_shuffle, .kernel = "aten::pixel_shuffle.out", .note = kShuffle},
     {.schema = "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", .infer = infer_pixel_unshuffle,
-     .lower = lower_pixel_unshuffle, .kernel = "aten::pixel_unshuffle.out"},
+     .lower = lower_pixel_unshuffle, .kernel = "aten::pixel_unshuffle.out", .note = kShuffle},
     {.schema = "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", .infer = infer_channel_shuffle,
-     .lower = lower_channel_shuffle},
+     .lower = lower_channel_shuffle, .note = kShuffle},
     {.schema = "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", .infer = infer_channel_shuffle,
-     .lower = lower_channel_shuffle},
+     .lower = lower_channel_shuffle, .note = kShuffle},
     {.schema = "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
      .infer = infer_im2col},
     {.schema = "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "

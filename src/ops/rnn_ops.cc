@@ -61,27 +61,29 @@ Types infer_lstm_cell(const Call& c) {
   return types;
 }
 
+constexpr std::string_view kUnrolled = "recurrence is no node of the delegate; to_edge unrolls its steps";
+
 #define LAYER_TAIL ", Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 #define RNN(NAME)                                                                                                    \
   {.schema = "aten::" NAME ".input(Tensor input, Tensor hx" LAYER_TAIL ", bool batch_first) -> (Tensor, Tensor)",    \
-   .infer = infer_one_state},                                                                                        \
+   .infer = infer_one_state, .note = kUnrolled},                                                                                        \
       {.schema = "aten::" NAME ".data(Tensor data, Tensor batch_sizes, Tensor hx" LAYER_TAIL ") -> (Tensor, Tensor)", \
-       .infer = infer_packed_one},                                                                                   \
+       .infer = infer_packed_one, .note = kUnrolled},                                                                                   \
       {.schema = "aten::" NAME "_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, "        \
                  "Tensor? b_hh=None) -> Tensor",                                                                     \
-       .infer = infer_cell}
+       .infer = infer_cell, .note = kUnrolled}
 
 constexpr OpDef kOps[] = {
     RNN("gru"),
     RNN("rnn_tanh"),
     RNN("rnn_relu"),
     {.schema = "aten::lstm.input(Tensor input, Tensor[] hx" LAYER_TAIL ", bool batch_first) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_two_states},
+     .infer = infer_two_states, .note = kUnrolled},
     {.schema = "aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx" LAYER_TAIL ") -> (Tensor, Tensor, Tensor)",
-     .infer = infer_packed_two},
+     .infer = infer_packed_two, .note = kUnrolled},
     {.schema = "aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> "
                "(Tensor, Tensor)",
-     .infer = infer_lstm_cell},
+     .infer = infer_lstm_cell, .note = kUnrolled},
 };
 
 }  // namespace
