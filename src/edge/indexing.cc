@@ -204,7 +204,7 @@ Result<bool> searchsorted(Builder& b) {
   return b.replace(search(b, b.unsqueeze(x, b.rank(x)), sequence, right, b.out_type().dtype));
 }
 
-std::vector<Value*> grid(Builder& b, const ValueList& parts, bool xy) {
+std::vector<Value*> grid(Builder& b, const ValueList& parts) {
   std::vector<Value*> out;
   const auto n = static_cast<int64_t>(parts.size());
   Shape whole;
@@ -212,8 +212,7 @@ std::vector<Value*> grid(Builder& b, const ValueList& parts, bool xy) {
   for (int64_t i = 0; i < n; ++i) {
     Shape line(static_cast<size_t>(n), SymInt(1));
     line[static_cast<size_t>(i)] = whole[static_cast<size_t>(i)];
-    Value* v = b.expand(b.view(parts[static_cast<size_t>(i)], line), whole);
-    out.push_back(xy && n >= 2 ? b.transpose(v, 0, 1) : v);
+    out.push_back(b.expand(b.view(parts[static_cast<size_t>(i)], line), whole));
   }
   return out;
 }
@@ -222,20 +221,20 @@ Result<bool> meshgrid(Builder& b) {
   const bool xy = has_arg(b, "indexing") && b.call.text("indexing") == "xy";
   ValueList parts = b.call.tensors("tensors");
   if (xy && parts.size() >= 2) {
-    // In xy order the first two swap places, in the inputs and in the grid.
+    // In xy order the first two swap places: the second runs over the rows.
     std::swap(parts[0], parts[1]);
-    auto out = grid(b, parts, true);
+    auto out = grid(b, parts);
     std::swap(out[0], out[1]);
     return b.replace(out);
   }
-  return b.replace(grid(b, parts, false));
+  return b.replace(grid(b, parts));
 }
 
 Result<bool> cartesian_prod(Builder& b) {
   const ValueList parts = b.call.tensors("tensors");
   if (parts.size() == 1) return b.replace(parts[0]);
   std::vector<Value*> columns;
-  for (Value* v : grid(b, parts, false)) columns.push_back(b.view(v, {v->type.sym_numel()}));
+  for (Value* v : grid(b, parts)) columns.push_back(b.view(v, {v->type.sym_numel()}));
   return b.replace(b.stack(columns, 1));
 }
 
