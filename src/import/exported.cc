@@ -42,10 +42,11 @@ class Parser {
     return json_.fields(root, "the payload table", kNames, 1, [&](size_t, od::value value) {
       return json_.each_field(value, "config", [&](std::string_view fqn, od::value row) {
         RawPayload payload;
+        const bool ok = payload_row(row, payload);
+        if (ok && out.rows.emplace(fqn, std::move(payload)).second) return true;
+        if (ok) json_.fail("config", "each name once", "this name twice");
         json_.set_context(archive::show(fqn));
-        if (!payload_row(row, payload)) return false;
-        if (out.rows.emplace(fqn, std::move(payload)).second) return true;
-        return json_.fail("config", "each name once", "this name twice");
+        return false;
       });
     });
   }

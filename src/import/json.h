@@ -34,6 +34,7 @@ class JsonReader {
   bool document(F&& read_root) {
     const simdjson::padded_string_view padded(text_.data(), text_.size(), text_.size() + simdjson::SIMDJSON_PADDING);
     if (const auto code = parser_.iterate(padded).get(document_)) return fault(code, "JSON");
+    started_ = true;
     od::object root;
     if (const auto code = document_.get_object().get(root)) return fault(code, "the document");
     if (!read_root(root)) return false;
@@ -108,8 +109,9 @@ class JsonReader {
   }
 
   bool string(od::value value, std::string_view what, std::string_view& out) {
-    if (const auto code = value.get_string().get(out)) return fault(code, what);
-    return true;
+    const std::string_view token = value.raw_json_token();
+    const auto code = value.get_string().get(out);
+    return code == simdjson::SUCCESS || misfit(code, what, "a string", token);
   }
   // The text between the quotes, escaped as it stands there. Nothing is decoded.
   bool raw_string(od::value value, std::string_view what, std::string_view& out) {
@@ -122,12 +124,14 @@ class JsonReader {
     return true;
   }
   bool integer(od::value value, std::string_view what, int64_t& out) {
-    if (const auto code = value.get_int64().get(out)) return fault(code, what);
-    return true;
+    const std::string_view token = value.raw_json_token();
+    const auto code = value.get_int64().get(out);
+    return code == simdjson::SUCCESS || misfit(code, what, "an integer of 64 bits", token);
   }
   bool boolean(od::value value, std::string_view what, bool& out) {
-    if (const auto code = value.get_bool().get(out)) return fault(code, what);
-    return true;
+    const std::string_view token = value.raw_json_token();
+    const auto code = value.get_bool().get(out);
+    return code == simdjson::SUCCESS || misfit(code, what, "true or false", token);
   }
   // A number, or one of the strings that stand for non-finite ones.
   bool number(od::value value, std::string_view what, double& out);
@@ -139,9 +143,13 @@ class JsonReader {
   // All return false.
   bool fail(std::string_view what, std::string_view expected, std::string_view found);
   bool fault(simdjson::error_code code, std::string_view what);
+  // A scalar that is of another kind than `expected`.
+  bool misfit(simdjson::error_code code, std::string_view what, std::string_view expected, std::string_view token);
 
-  // Added to messages: "node 12".
-  void set_context(std::string context) { context_ = std::move(context); }
+  // Where in the document it was: "node 12". Set while a failure is passed up; the innermost one counts.
+  void set_context(std::string context) {
+    if (context_.empty()) context_ = std::move(context);
+  }
   Error take_error();
 
  private:
@@ -149,7 +157,12 @@ class JsonReader {
   std::string_view text_;
   std::string place_, context_;
   od::document document_;
-  std::optional<Error> error_;
+  bool started_ = false;  // document_ may be asked for its place
+  struct Fault {
+    size_t offset;
+    std::string what, expected, found;
+  };
+  std::optional<Fault> fault_;
 };
 
 }  // namespace edgelift::importer

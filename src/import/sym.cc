@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMinusInfinity = std::numeric_limits<int64_t>::min();
 // Products of sums are written out, so their number of terms can grow fast; no exported model comes near this.
-constexpr size_t kMostTerms = 256;
+constexpr size_t kMostTerms = 64;
 constexpr int64_t kMostPower = 16;
 constexpr int kMostDepth = 64;
 

@@ -155,7 +155,7 @@ def programs():
     yield "item", F(item), (r(4, 3), torch.tensor(2)), {}
     yield "item_float", F(lambda s, x, i: x * i.item()), (r(4, 3), torch.tensor(2.5)), {}
     yield "item_bool", F(lambda s, x, i: x.masked_fill(x > 0, i.item())), (r(4, 3), torch.tensor(True)), {}
-    yield "no_grad", F(no_grad, l=lin, c=torch.zeros(4)), (r(4, 4),), {}
+    yield "no_grad", F(no_grad, l=lin, c=torch.zeros(4)), (r(4, 4),), {"grad": True}
     yield "autocast", F(autocast, l=lin), (r(4, 4),), {}
     yield "cond", F(lambda s, x: torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))), (r(4, 3),), {}
     yield "mutate", F(mutate, c=torch.zeros(3)), (r(4, 3),), {}
@@ -164,8 +164,9 @@ def programs():
     yield "unknown", F(unknown), (r(4),), {}
     yield "channels_last", F(lambda s, x: x + 1), (r(1, 2, 3, 4).to(memory_format=torch.channels_last),), {}
 
-def write(path, module, args, decompose=False, **options):
-    with torch.no_grad():
+def write(path, module, args, decompose=False, grad=False, **options):
+    # Under no_grad around the whole export, a region without gradient in the model leaves no trace.
+    with torch.set_grad_enabled(grad):
         program = export(module.eval(), args, **options)
         if decompose:
             program = program.run_decompositions({})
