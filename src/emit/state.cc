@@ -28,6 +28,27 @@ const ir::Value* State::written_directly(const ir::Value* value) const {
   return at == direct_.end() ? nullptr : at->second;
 }
 
+namespace {
+
+// The in-place kernel with one index (the others None) neither broadcasts the values nor takes an index of another rank.
+bool in_place_kernel_takes(const ir::Node& put) {
+  const auto& indices = std::get<ir::ValueList>(put.arg("indices"));
+  const ir::Type& self = std::get<ir::Value*>(put.arg("self"))->type;
+  const ir::Type& values = std::get<ir::Value*>(put.arg("values"))->type;
+  size_t dim = indices.size();
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] == nullptr) continue;
+    if (dim != indices.size()) return false;
+    dim = i;
+  }
+  if (dim == indices.size() || indices[dim]->type.rank() != 1 || is_float(indices[dim]->type.dtype)) return false;
+  ir::Shape expected = self.sizes;
+  expected[dim] = indices[dim]->type.sizes[0];
+  return indices[dim]->type.dtype != DType::Bool && values.sizes == expected;
+}
+
+}  // namespace
+
 void State::decide(const ir::Value* target, const ir::Value* source) {
   const ir::Node* node = source->producer;
   if (node == nullptr || output_uses_.contains(target) || direct_.contains(source)) return;
@@ -38,7 +59,8 @@ void State::decide(const ir::Value* target, const ir::Value* source) {
   const ir::Type& from = source->type;
   if (!to.is_tensor() || !to.is_static() || to.sizes != from.sizes || to.dtype != from.dtype || !row_major(to) || !row_major(from)) return;
 
-  const bool put = !delegate && node->op->is("index_put", "default") && std::get<ir::Value*>(node->args.at(0)) == target;
+  const bool put = !delegate && node->op->is("index_put", "default") && std::get<ir::Value*>(node->args.at(0)) == target &&
+                   in_place_kernel_takes(*node);
   // Views may be another name for the target's memory, so their readers count as readers of the target.
   std::vector<const ir::Value*> names = {target};
   for (size_t i = 0; i < names.size(); ++i) {
