@@ -94,7 +94,7 @@ bool open_sum(ir::Value* value, ir::Value*& a, ir::Value** b, double& number) {
 
 // If node = 0.5 * x * (1 + f): x and f.
 bool half_gate(const ir::Node& node, std::string_view function, ir::Value*& x, ir::Value*& inner) {
-  if (!node.is("mul", "Tensor")) return false;
+  if (!node.is("mul", "Tensor") && !node.is("mul", "Scalar") && !node.is("div", "Scalar") && !node.is("div", "Tensor")) return false;
   Product product;
   if (!open_product(node.results.at(0), product, true)) return false;
   if (!close(product.number, 0.5) || product.factors.size() != 2) return false;

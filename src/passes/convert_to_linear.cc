@@ -23,10 +23,10 @@ Value* transposed_weight(ir::Rewriter& rewriter, Value* matrix, double alpha) {
       if (straight && straight->sizes() == back.sizes() && straight->strides() == back.strides()) return source;
     }
   }
-  TensorData weight = data->permuted(std::vector<int64_t>{1, 0});
-  if (alpha != 1) weight = scale_all(weight, alpha);
+  const TensorData weight = data->permuted(std::vector<int64_t>{1, 0});
   const std::string base = matrix->is_constant() ? matrix->constant->name : matrix->name;
-  return rewriter.constant(base + "_t", std::move(weight));
+  if (alpha == 1) return shared_constant(rewriter, base + "_t", weight);
+  return rewriter.constant(base + "_t", scale_all(weight, alpha));
 }
 
 // The addend of addmm as a bias [out]; null if it is no constant vector along the last dim.

@@ -272,7 +272,13 @@ class Expander {
 
   Mask runtime_bool_mask(Value* given) {
     Mask mask;
-    Value* kept = rewriter_.make("_to_copy", {given}, {{"dtype", dtype_}});
+    // The cast stays outside the delegate; reshapes of the mask go in when they stand after it.
+    Value* flags = given;
+    while (flags->producer != nullptr && (flags->producer->is("view") || flags->producer->is("unsqueeze")))
+      flags = std::get<Value*>(flags->producer->args[0]);
+    const ir::Shape& shape = given->type.sizes;
+    Value* kept = rewriter_.make("_to_copy", {flags}, {{"dtype", dtype_}});
+    if (!(flags->type.sizes == shape)) kept = rewriter_.make("view", {kept, ir::IntList(shape.begin(), shape.end())});
     Value* minus = rewriter_.make("sub.Tensor", {kept, rewriter_.scalar(dtype_, 1.0)});
     mask.added = rewriter_.make("mul.Tensor", {minus, rewriter_.scalar(dtype_, -hiding(dtype_))});
     mask.visible = any_of_row(kept, 1.0);

@@ -14,6 +14,7 @@ bool delegated(const ir::Node& node) { return !ops::is_delegate(node) && !ops::r
 
 Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, RewriteFn rewrite) {
   bool changed = false;
+  const size_t constants = program.constants.size();
   for (const auto& graph : program.methods) {
     ir::Rewriter rewriter(program, *graph, context.ops);
     for (ir::Node* node = graph->first(); node != nullptr;) {
@@ -22,7 +23,8 @@ Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, RewriteFn
       node = next;
     }
   }
-  if (changed) sweep(program, context.ops);
+  // Attempts that were taken back leave constants behind.
+  if (changed || program.constants.size() != constants) sweep(program, context.ops);
   return changed;
 }
 
