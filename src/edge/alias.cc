@@ -158,6 +158,14 @@ Result<bool> cat(Builder& b) {
   if (kept.empty()) return b.replace(b.full(b.out_type().sizes, SymInt(0), b.out_type().dtype));
   if (kept.size() == 1) return b.replace(b.cast(kept.front(), b.out_type().dtype));
   const int64_t dim = b.dim("dim", r);
+  // The kernel copies bytes: pieces of other dtypes are converted first.
+  bool mixed = false;
+  for (Value* part : kept) mixed = mixed || part->type.dtype != b.out_type().dtype;
+  if (mixed) {
+    std::vector<Value*> parts;
+    for (Value* part : kept) parts.push_back(b.cast(part, b.out_type().dtype));
+    return b.replace(b.cat(std::move(parts), dim));
+  }
   if (dim != b.integer("dim")) b.rewriter().set_arg(&b.node(), "dim", SymInt(dim));
   if (kept.size() != given.size()) b.rewriter().set_arg(&b.node(), "tensors", kept);
   return false;
@@ -184,7 +192,7 @@ constexpr Entry kEntries[] = {
     {"expand", expand, kEdge},
     {"unbind.int", unbind, kAll},
     {"split_with_sizes", split, kEdge},
-    {"cat", cat, kEdge},
+    {"cat", cat, kEdge | kLegal},
     {"stack", stack, kAll},
 };
 

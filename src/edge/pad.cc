@@ -54,7 +54,7 @@ Result<bool> pad_circular(Builder& b) { return b.replace(circular(b, b.in(), b.c
 
 // The kernel of constant_pad_nd only adds; negative padding cuts first.
 Result<bool> constant_pad(Builder& b) {
-  if (b.upstream || b.call.is_symbolic("pad")) return false;
+  if ((b.upstream && !b.legal) || b.call.is_symbolic("pad")) return false;
   auto pads = b.call.integers("pad");
   Value* x = b.in();
   bool cut = false;
@@ -145,7 +145,7 @@ constexpr Entry kEntries[] = {
     {"pad", pad},
     {"_pad_enum", pad_enum},
     {"_pad_circular", pad_circular},
-    {"constant_pad_nd", constant_pad, kEdge},
+    {"constant_pad_nd", constant_pad, kEdge | kLegal},
     {"channel_shuffle", channel_shuffle},
     {"native_channel_shuffle", channel_shuffle},
     {"pixel_shuffle", pixel_shuffle, kUpstream},

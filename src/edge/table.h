@@ -51,6 +51,7 @@ std::span<const Entry> loss_entries();
 std::span<const Entry> fft_entries();
 std::span<const Entry> quantized_entries();
 std::span<const Entry> training_entries();
+std::span<const Entry> kernel_limit_entries();
 
 // The entry for an operator, or null.
 const Entry* find_entry(const ir::Op* op);

@@ -24,6 +24,11 @@ std::optional<std::string> kernel_remainder(const Call& call) {
   return std::nullopt;
 }
 
+std::optional<std::string> kernel_sign(const Call& call) {
+  if (is_float(call.type("self").dtype)) return "the kernel keeps NaN, of which PyTorch's sign is 0";
+  return std::nullopt;
+}
+
 std::optional<std::string> kernel_same_dtypes(const Call& call) {
   const ir::ValueList& tensors = call.tensors("tensors");
   for (const ir::Value* value : tensors)

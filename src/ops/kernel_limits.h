@@ -12,6 +12,8 @@ namespace edgelift::ops {
 std::optional<std::string> kernel_keeps_dtype(const Call& call);
 // remainder: the sign of signed integers follows the dividend.
 std::optional<std::string> kernel_remainder(const Call& call);
+// sign: NaN stays NaN, where PyTorch gives 0.
+std::optional<std::string> kernel_sign(const Call& call);
 // cat, stack: the pieces' bytes are copied, whatever their dtype.
 std::optional<std::string> kernel_same_dtypes(const Call& call);
 // cumsum: no rank-0 operands.

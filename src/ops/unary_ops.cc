@@ -3,6 +3,7 @@
 
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lower_util.h"
 #include "ops/lowering.h"
 
@@ -177,7 +178,7 @@ constexpr OpDef kRows[] = {
     {"aten::round.decimals(Tensor self, *, int decimals) -> Tensor", infer_same, nullptr, {}, kPointwise},
     {"aten::trunc(Tensor self) -> Tensor", infer_same, nullptr, "aten::trunc.out", kPointwise},
     {"aten::fix(Tensor self) -> Tensor", infer_same, nullptr, "aten::trunc.out", kPointwise},
-    {"aten::sign(Tensor self) -> Tensor", infer_same, nullptr, "aten::sign.out", kPointwise},
+    {"aten::sign(Tensor self) -> Tensor", infer_same, nullptr, "aten::sign.out", kPointwise, {}, kernel_sign},
     {"aten::sgn(Tensor self) -> Tensor", infer_same, nullptr, {}, kPointwise},
     {"aten::frac(Tensor self) -> Tensor", infer_same, nullptr, {}, kPointwise},
     {"aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
