@@ -152,6 +152,14 @@ class Expander {
       return true;
     }
     if (given == nullptr) return true;
+    // where(condition, 0, -inf) is the condition.
+    if (const ir::Node* where = given->producer; where != nullptr && where->is("where", "self")) {
+      const auto shown = match::as_number(std::get<Value*>(where->args[1])), hidden = match::as_number(std::get<Value*>(where->args[2]));
+      Value* condition = std::get<Value*>(where->args[0]);
+      if (shown && hidden && *shown == 0 && std::isinf(*hidden) && *hidden < 0 && condition->type.dtype == DType::Bool &&
+          condition->type.sizes == given->type.sizes)
+        given = condition;
+    }
     const bool keep = given->type.dtype == DType::Bool;
     if (!keep && given->type.dtype != dtype_) {
       why = "its mask has another element type than the query";
@@ -272,13 +280,10 @@ class Expander {
 
   Mask runtime_bool_mask(Value* given) {
     Mask mask;
-    // The cast stays outside the delegate; reshapes of the mask go in when they stand after it.
-    Value* flags = given;
-    while (flags->producer != nullptr && (flags->producer->is("view") || flags->producer->is("unsqueeze")))
-      flags = std::get<Value*>(flags->producer->args[0]);
-    const ir::Shape& shape = given->type.sizes;
-    Value* kept = rewriter_.make("_to_copy", {flags}, {{"dtype", dtype_}});
-    if (!(flags->type.sizes == shape)) kept = rewriter_.make("view", {kept, ir::IntList(shape.begin(), shape.end())});
+    // Not part of the lift: the nodes serve every attention with this mask, whatever becomes of the first.
+    Value* kept = rewriter_.make("_to_copy", {below_reshapes(given)}, {{"dtype", dtype_}});
+    if (const ir::Shape& shape = given->type.sizes; !(kept->type.sizes == shape))
+      kept = rewriter_.make("view", {kept, ir::IntList(shape.begin(), shape.end())});
     Value* minus = rewriter_.make("sub.Tensor", {kept, rewriter_.scalar(dtype_, 1.0)});
     mask.added = rewriter_.make("mul.Tensor", {minus, rewriter_.scalar(dtype_, -hiding(dtype_))});
     mask.visible = any_of_row(kept, 1.0);

@@ -43,6 +43,12 @@ Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const Te
   return rewriter.constant(name, data);
 }
 
+Value* below_reshapes(Value* value) {
+  while (value->producer != nullptr && (value->producer->is("view") || value->producer->is("unsqueeze")))
+    value = std::get<Value*>(value->producer->args[0]);
+  return value;
+}
+
 Value* Lift::make(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
   Value* result = make_outside(op, std::move(args), named);
   if (result != nullptr && !failed_) inside_.back() = true;
@@ -102,6 +108,11 @@ Value* Lift::cat(std::vector<Value*> parts, int64_t dim) {
 Value* Lift::softmax(Value* a) {
   if (failed_) return a;
   return make("_softmax", {a, SymInt(a->type.rank() - 1), false});
+}
+
+Value* Lift::flags(Value* mask, DType dtype) {
+  if (failed_) return mask;
+  return view(make_outside("_to_copy", {below_reshapes(mask)}, {{"dtype", dtype}}), mask->type.sizes);
 }
 
 Value* Lift::sum_last(Value* a, double weight, double bias) {

@@ -28,6 +28,9 @@ void sweep(ir::Program& program, const ir::OpTable& ops);
 // A constant of that name and content, shared between all who ask for it.
 Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const TensorData& data);
 
+// Below reshapes: the value whose elements `value` has, in the same order.
+Value* below_reshapes(Value* value);
+
 // The replacement of one node, under construction. New nodes stand before the node and have its origin. They stay only if
 // commit() succeeds: if every one of them can be delegated and the types agree; otherwise all of them are taken back.
 class Lift {
@@ -63,6 +66,8 @@ class Lift {
   Value* slice(Value* a, int64_t dim, const SymInt& start, const SymInt& length);
   Value* cat(std::vector<Value*> parts, int64_t dim);
   Value* softmax(Value* a);  // over the last dim
+  // A bool as 0 and 1. The cast stays outside of the delegate; reshapes that stand before it go in after it.
+  Value* flags(Value* mask, DType dtype);
   // Weighted sum over the last dim, which stays with size one: a fully-connected with one output, every weight `weight`,
   // and `bias` added. The last dim must be a number.
   Value* sum_last(Value* a, double weight, double bias = 0);

@@ -127,16 +127,32 @@ bool hides_scores(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, 
   if (scores == nullptr || scores->type.dtype != DType::F32 || !std::isfinite(fill)) return false;
   if (!only_softmax(rewriter.graph(), node.result())) return false;
   Lift lift(rewriter, node);
-  Value* flag = lift.make_outside("_to_copy", {choice.condition}, {{"dtype", DType::F32}});
+  Value* flag = lift.flags(choice.condition, DType::F32);
   // 0 where the score counts, 1 where it is hidden, times -3e38, which swallows any score.
   Value* hidden = fills_taken ? flag : lift.sub(1.0, flag);
   return commit(lift, node, lift.add(scores, lift.mul(hidden, -3.0e38)), context);
 }
 
+// where(condition, number, number): other + flag * (taken - other), where that is exact.
+bool between_numbers(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, const Choice& choice) {
+  if (!choice.taken_number || !choice.other_number || node.result()->type.dtype != DType::F32) return false;
+  const auto taken = static_cast<float>(*choice.taken_number), other = static_cast<float>(*choice.other_number);
+  const float step = taken - other;
+  if (!std::isfinite(step) || other + step != taken) {
+    context.declined(node, "its two numbers have no exact difference");
+    return false;
+  }
+  if (!ops::same_shape(choice.condition->type.sizes, node.result()->type.sizes)) return false;
+  Lift lift(rewriter, node);
+  Value* chosen = lift.mul(lift.flags(choice.condition, DType::F32), step);
+  return commit(lift, node, other == 0 ? chosen : lift.add(chosen, other), context);
+}
+
 bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const auto choice = as_choice(node);
   if (!choice || !is_f32_or_f16(node.result()) || delegated(node)) return false;
-  return known_condition(node, rewriter, context, *choice) || hides_scores(node, rewriter, context, *choice);
+  return known_condition(node, rewriter, context, *choice) || hides_scores(node, rewriter, context, *choice) ||
+         between_numbers(node, rewriter, context, *choice);
 }
 
 }  // namespace

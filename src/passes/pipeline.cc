@@ -26,6 +26,8 @@ constexpr PassInfo kPasses[] = {
     {"lift-expand", "drops expands whose consumers broadcast, and writes others, repeat and tile in the delegate's operators", lift_expand},
     {"lift-squeeze", "writes squeeze, unsqueeze, flatten and strided views as reshapes, transposes as permutations", lift_squeeze},
     {"lift-reductions", "writes mean, sum, variance and norms over any dimensions in the delegate's operators", lift_reductions},
+    {"lift-activations", "writes gelu by tanh, mish, softplus and their kin in the delegate's operators", lift_activations},
+    {"lift-softmax", "writes log-softmax and logsumexp over any dimensions in the delegate's operators", lift_softmax},
     {"lift-where", "writes choices by a known mask, and masks before a softmax, as arithmetic", lift_where},
     {"lift-index", "writes indexing by known ranges as slices", lift_index},
     {"recognise", "finds activations and norms that are spelled out", recognise},
