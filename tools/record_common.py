@@ -48,12 +48,17 @@ def neutral_trace(trace, keep=3):
     return "\n".join(text).strip()
 
 
-def clean_metadata(program):
-    """Rewrites every node's stack trace and keeps only the innermost entry of the module stack."""
+def clean_metadata(program, keep=True):
+    """Rewrites every node's stack trace and keeps only the innermost entry of the module stack; drops all but the names of
+    the nodes where the record is not to `keep` where they came from."""
     for module in program.graph_module.modules():
         if not isinstance(module, torch.fx.GraphModule):
             continue
         for node in module.graph.nodes:
+            if not keep:
+                for key in ("stack_trace", "nn_module_stack", "torch_fn", "from_node", "custom", "source_fn_stack"):
+                    node.meta.pop(key, None)
+                continue
             if node.meta.get("stack_trace"):
                 node.meta["stack_trace"] = neutral_trace(node.meta["stack_trace"])
             stack = node.meta.get("nn_module_stack")
@@ -138,11 +143,11 @@ def record(
     strict=False,
     extra=None,
     recheck=True,
-    keep_example=True,
+    slim=False,
 ):
     """Writes one case. `example` are the arguments of the export when they differ from the recorded ones; `steps` are the
     argument tuples of further calls; `form` is train, functional (run_decompositions({})) or core (run_decompositions());
-    without `keep_example` the archive's pickle of example inputs, which no reader needs, is empty."""
+    `slim` leaves out what no reader needs: the pickle of example inputs and where the nodes came from."""
     kwargs = kwargs or {}
     model.eval()
     with torch.no_grad():
@@ -163,11 +168,11 @@ def record(
         results = []
         for call in calls:
             results.append(copy.deepcopy(eager(*copy.deepcopy(call), **copy.deepcopy(kwargs))))
-    clean_metadata(program)
+    clean_metadata(program, keep=not slim)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     path = os.path.join(folder, "model.pt2")
-    if not keep_example:
+    if slim:
         program._example_inputs = None
     torch.export.save(program, path)
     with open(path, "rb") as f:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records small programs, one operator or two each, with PyTorch's own outputs, into tests/ops/FAMILY/NAME.
 
-    python tools/record_ops.py [--out tests/ops] [--only REGEX] [--list] [--missing] [--prune]
+    python tools/record_ops.py [--out tests/ops] [--only REGEX] [--list] [--missing] [--prune] [--wide]
 
 Needs torch 2.13.0 (quantised cases also torchao and executorch, for the quantiser). Never part of CI: the recorded
 folders are in the repository. The form of a folder is described in record_common.py, the cases in record_ops_*.py. A case
@@ -28,9 +28,10 @@ import torch
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import record_common as rc  # noqa: E402
 import record_ops_table as table  # noqa: E402
+from record_ops_wide import is_wide  # noqa: E402
 
 for _module in sorted(pathlib.Path(__file__).parent.glob("record_ops_*.py")):
-    if _module.stem != "record_ops_table":
+    if _module.stem not in ("record_ops_table", "record_ops_wide"):
         importlib.import_module(_module.stem)
 
 
@@ -52,7 +53,7 @@ def record_one(case, form, name, out):
         options["dynamic_shapes"], options["dynamic"] = case.dynamic
     kind = case.family + (": " + case.note if case.note else "")
     folder = os.path.join(out, case.family, name)
-    record = rc.record(folder, name, module, args, kwargs, kind=kind, form=form, keep_example=False, example=example, steps=steps, **options)
+    record = rc.record(folder, name, module, args, kwargs, kind=kind, form=form, slim=True, example=example, steps=steps, **options)
     size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder))
     return record[0], size
 
@@ -76,6 +77,7 @@ def main():
     parser.add_argument("--out", default=os.path.join(root, "tests", "ops"))
     parser.add_argument("--only", default="", help="regular expression on FAMILY/NAME")
     parser.add_argument("--missing", action="store_true", help="leave existing folders alone")
+    parser.add_argument("--wide", action="store_true", help="also the cases of record_ops_wide.py, which are not in the repository")
     parser.add_argument("--prune", action="store_true", help="after a full run, remove folders without a case")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
@@ -85,7 +87,7 @@ def main():
     for case in table.CASES.values():
         for form, name in folders(case):
             full = f"{case.family}/{name}"
-            if not re.search(options.only, full):
+            if not re.search(options.only, full) or (is_wide(case.family, case.name, name) and not options.wide):
                 continue
             if options.list:
                 print(full)
@@ -103,6 +105,7 @@ def main():
                 print(f"{full}: {size} bytes, {' '.join(recorded['ops'])}", flush=True)
             except Exception as error:  # a case that does not export is named, here and in the end
                 failed.append(full)
+                shutil.rmtree(os.path.join(options.out, full), ignore_errors=True)
                 print(f"{full}: SKIPPED {type(error).__name__}: {str(error)[:300]}", flush=True)
     if options.prune and not options.only and not options.list:
         for path in sorted(pathlib.Path(options.out).glob("*/*/")):
