@@ -17,8 +17,21 @@ constexpr int kMaxDepth = 64;         // of size expressions
 constexpr int64_t kMaxElements = int64_t{1} << 24;  // of a generated constant: tests, not weights
 
 struct ParseError {
+  size_t at;  // byte of the text; line and column are counted only for the error that is reported
   std::string message;
 };
+
+std::string located(std::string_view text, const ParseError& error) {
+  size_t line = 1, column = 1;
+  for (size_t i = 0; i < error.at && i < text.size(); ++i) {
+    ++column;
+    if (text[i] == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+  return fmt::format("{}:{}: {}", line, column, error.message);
+}
 
 // Recursive descent over the text. Errors travel as ParseError to parse(), the only caller, which returns them.
 class Parser {
@@ -55,15 +68,7 @@ class Parser {
  private:
   [[noreturn]] void fail(const std::string& what) const { fail_at(at_, what); }
   [[noreturn]] void fail_at(size_t where, const std::string& what) const {
-    size_t line = 1, column = 1;
-    for (size_t i = 0; i < where && i < text_.size(); ++i) {
-      ++column;
-      if (text_[i] == '\n') {
-        ++line;
-        column = 1;
-      }
-    }
-    throw ParseError{fmt::format("{}:{}: {}", line, column, what)};
+    throw ParseError{where, what};
   }
 
   void skip() {
@@ -709,7 +714,7 @@ Result<Program> parse(std::string_view text, const OpTable& ops) {
   try {
     return Parser(text, ops).run();
   } catch (const ParseError& error) {
-    return input_error(error.message);
+    return input_error(located(text, error));
   }
 }
 
