@@ -225,7 +225,7 @@ def randomise(module, seed=0):
 
     with torch.no_grad():
         for name, p in module.named_parameters():
-            if p.numel() > 1 and (p == p.flatten()[0]).all():
+            if type(p.data) is torch.Tensor and p.numel() > 1 and (p == p.flatten()[0]).all():
                 if p.flatten()[0] == 0:
                     p.copy_(uniform(p.shape, -0.2, 0.2))
                 else:
