@@ -87,10 +87,12 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
     if (options.declined) options.declined(context.pass, node, reason);
   };
   EL_TRY_OK(passes::run_passes(program, pipeline, context, options.verify_each));
-  if (!recipe->upstream_edge) {
-    const bool portable = recipe->partition == passes::Recipe::Partition::None;
-    EL_TRY_OK(edge::legalize(program, ops, portable ? edge::Target::Portable : edge::Target::Full));
-  }
+  // What neither a kernel nor the delegate takes. ExecuTorch's own flow would fail on such an operator, so that this
+  // changes nothing where that flow succeeds.
+  edge::Target target_of_edge = edge::Target::Full;
+  if (recipe->partition == passes::Recipe::Partition::None) target_of_edge = edge::Target::Portable;
+  if (recipe->partition == passes::Recipe::Partition::Upstream) target_of_edge = edge::Target::Upstream;
+  EL_TRY_OK(edge::legalize(program, ops, target_of_edge));
   program.stage = ir::Stage::Transformed;
   program.remove_unused_constants();
   if (options.verify_each) EL_TRY_OK(ir::verify(program, ops));

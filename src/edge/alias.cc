@@ -145,7 +145,7 @@ Result<bool> split(Builder& b) {
 }
 
 Result<bool> cat(Builder& b) {
-  if (b.upstream) return false;
+  if (b.upstream && !b.legal) return false;
   // Legacy of eager: a rank-1 tensor of no elements joins anything.
   const ValueList& given = b.call.tensors("tensors");
   const int64_t r = b.out_type().rank();

@@ -145,7 +145,7 @@ Result<bool> conv_transpose3d(Builder& b) {
 
 // The runtime's kernel takes one and two spatial dims.
 Result<bool> convolution_op(Builder& b) {
-  if (b.upstream || b.rank(b.in("input")) != 5) return false;
+  if ((b.upstream && !b.legal) || b.rank(b.in("input")) != 5) return false;
   return b.call.flag("transposed") ? conv_transpose3d(b) : conv3d(b);
 }
 
