@@ -114,6 +114,9 @@ class Writer {
     if (out == kInvalid) out = temp_like(base, signature_dims(dims, wanted));
     at->second = out;
     if (same_order && reshape(placed, out, handle)) return out;
+    // The same order under other dims may have been made already.
+    const auto [moved, first] = moved_.try_emplace(key(base, order_of(wanted)), out);
+    if (!first && reshape(moved->second, out, handle)) return out;
     // A transpose; an operand of lower rank first gets its leading ones.
     uint32_t in = placed;
     Perm from = have;
@@ -241,6 +244,7 @@ class Writer {
   std::vector<uint32_t> placed_;                       // by base: the value that holds it
   std::unordered_map<uint64_t, uint32_t> outputs_;     // base and form -> external output
   std::unordered_map<uint64_t, uint32_t> adapted_;     // base and form -> value made from the stored one
+  std::unordered_map<uint64_t, uint32_t> moved_;       // base and order -> the first transposed value of that order
   std::vector<std::vector<Signature>> firm_;
 };
 
