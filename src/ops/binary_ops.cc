@@ -2,6 +2,7 @@
 #include "ops/families.h"
 #include "ops/infer.h"
 #include "ops/kernel_limits.h"
+#include "ops/lower_util.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -16,29 +17,33 @@ Types infer_float_power(const Call& call) {
   return one(pointwise_type(call, DType::F64, std::move(shape)));
 }
 
-// alpha and beta are factors that the nodes have not.
-LowerResult refuse_alpha(const Call& call) {
+// alpha is a factor of one operand, which takes a node of its own.
+LowerResult scale_by_alpha(const Call& call, XnnBuilder& b, uint32_t& operand) {
   const auto alpha = known_number(call, "alpha");
-  if (alpha != 1.0) return refuse(Code::Attribute, "alpha is not 1; the delegate's node has no factor");
+  if (!alpha) return refuse(Code::Dynamic, "alpha is known only when the program runs");
+  if (*alpha == 1.0) return std::nullopt;
+  const DType dtype = call.result()->type.dtype;
+  if (!exact_scalar(dtype, *alpha)) return inexact_scalar("alpha", *alpha);
+  operand = b.binary(Kind::Multiply, operand, b.unpacked_scalar(dtype, *alpha));
   return std::nullopt;
 }
 
 template <Kind kKind>
 LowerResult lower_binary(const Call& call, XnnBuilder& b) {
   if (auto refused = refuse_numbers(call)) return refused;
-  if (call.op().schema.index_of("alpha") >= 0)
-    if (auto refused = refuse_alpha(call)) return refused;
   const uint32_t left = b.value(call.tensor("self"));
-  const uint32_t right = b.value(call.tensor("other"));
+  uint32_t right = b.value(call.tensor("other"));
+  if (call.op().schema.index_of("alpha") >= 0)
+    if (auto refused = scale_by_alpha(call, b, right)) return refused;
   b.binary(kKind, left, right, b.define(call.result()));
   return std::nullopt;
 }
 
 LowerResult lower_rsub(const Call& call, XnnBuilder& b) {
   if (auto refused = refuse_numbers(call)) return refused;
-  if (auto refused = refuse_alpha(call)) return refused;
   const uint32_t left = b.value(call.tensor("other"));
-  const uint32_t right = b.value(call.tensor("self"));
+  uint32_t right = b.value(call.tensor("self"));
+  if (auto refused = scale_by_alpha(call, b, right)) return refused;
   b.binary(Kind::Subtract, left, right, b.define(call.result()));
   return std::nullopt;
 }
@@ -87,25 +92,25 @@ LowerResult lower_pow(const Call& call, XnnBuilder& b) {
 
 constexpr OpDef kRows[] = {
     {"aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     infer_broadcast, lower_binary<Kind::Add>, "aten::add.out", kPointwise, "alpha is 1"},
+     infer_broadcast, lower_binary<Kind::Add>, "aten::add.out", kPointwise, "alpha is exact in the dtype"},
     {"aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::add.Scalar_out", kPointwise,
      "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
      kernel_keeps_dtype},
     {"aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is 1"},
+     infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is exact in the dtype"},
     {"aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::sub.Scalar_out", kPointwise,
      "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
      kernel_keeps_dtype},
     {"aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is 1"},
+     infer_broadcast, lower_binary<Kind::Subtract>, "aten::sub.out", kPointwise, "alpha is exact in the dtype"},
     {"aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::sub.Scalar_out", kPointwise,
      "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it",
      kernel_keeps_dtype},
     {"aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-     infer_broadcast, lower_rsub, "aten::sub.out(other, self, alpha)", kPointwise, "alpha is 1"},
+     infer_broadcast, lower_rsub, "aten::sub.out(other, self, alpha)", kPointwise, "alpha is exact in the dtype"},
     {"aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
      infer_broadcast, nullptr, "aten::rsub.Scalar_out", kPointwise,
      "the delegate has no operand that is a plain number; the pass lift-scalars makes a constant of it"},

@@ -160,6 +160,23 @@ Types infer_bilinear(const Call& c) {
   return one(a.dtype, std::move(shape));
 }
 
+// The product of three tensors, each with dims of size 1 inserted where it is expanded, summed over some dims.
+Types infer_trilinear(const Call& c) {
+  constexpr std::string_view kTensors[] = {"i1", "i2", "i3"};
+  constexpr std::string_view kExpands[] = {"expand1", "expand2", "expand3"};
+  Shape shape;
+  for (size_t i = 0; i < 3; ++i) {
+    Shape operand = c.type(kTensors[i]).sizes;
+    for (const int64_t at : c.integers(kExpands[i])) {
+      if (at < 0 || at > static_cast<int64_t>(operand.size())) return input_error("a trilinear product expands at dim " + std::to_string(at));
+      operand.insert(operand.begin() + at, SymInt(1));
+    }
+    EL_TRY(shape, broadcast_shapes(shape, operand));
+  }
+  EL_TRY(Shape out, reduced_shape(shape, c.integers("sumdim"), false, false));
+  return one(c.type("i1").dtype, std::move(out));
+}
+
 Types infer_einsum(const Call& c) {
   std::vector<Shape> shapes;
   for (const ir::Value* value : c.tensors("tensors")) shapes.push_back(value->type.sizes);
@@ -370,6 +387,9 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::chain_matmul(Tensor[] matrices) -> Tensor", .infer = infer_multi_dot, .note = kComposite},
     {.schema = "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
      .infer = infer_bilinear, .note = kComposite},
+    {.schema = "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+               "int unroll_dim=1) -> Tensor",
+     .infer = infer_trilinear, .note = kComposite},
     {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", .infer = infer_einsum, .note = kComposite},
 };
 

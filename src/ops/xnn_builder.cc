@@ -125,13 +125,12 @@ uint32_t XnnBuilder::unpacked(TensorData data) {
 
 uint32_t XnnBuilder::unpacked_scalar(DType dtype, double value) {
   // Equal literals share one value, so that they share one input of the delegate.
-  const TensorData data = scalar_data(dtype, value);
-  for (size_t id = 0; id < graph_.values.size(); ++id) {
-    const xnn::Value& entry = graph_.values[id];
-    if (entry.use == xnn::Use::Unpacked && entry.source == nullptr && entry.dims.empty() && entry.data.same_bits(data))
-      return static_cast<uint32_t>(id);
-  }
-  return unpacked(data);
+  TensorData data = scalar_data(dtype, value);
+  std::string key(1, static_cast<char>(dtype));
+  for (const std::byte byte : data.bytes()) key += static_cast<char>(byte);
+  const auto [known, inserted] = scalars_.try_emplace(std::move(key), 0);
+  if (inserted) known->second = unpacked(std::move(data));
+  return known->second;
 }
 
 uint32_t XnnBuilder::output_or_temp(uint32_t out, xnn::Datatype type, std::vector<SymInt> dims) {

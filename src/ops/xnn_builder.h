@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -70,6 +71,7 @@ class XnnBuilder {
   uint32_t output_or_temp(uint32_t out, xnn::Datatype datatype, std::vector<SymInt> dims);
   xnn::Graph graph_;
   std::unordered_map<const ir::Value*, uint32_t> ids_;
+  std::unordered_map<std::string, uint32_t> scalars_;  // by dtype and bits
   std::vector<const ir::Value*> inputs_;
   uint32_t debug_handle_ = 0;
 };

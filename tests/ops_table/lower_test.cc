@@ -64,6 +64,15 @@ TEST_F(LowerTest, AddmmHonoursItsFactors) {
             "refused: beta 0.1 is not exact in float16, and eager computes with the unrounded number");
 }
 
+TEST_F(LowerTest, AlphaIsAFactor) {
+  ir::Value* x = f32({2, 3});
+  EXPECT_EQ(lowered("add.Tensor", {x, f32({3})}), "Add");
+  EXPECT_EQ(lowered("add.Tensor", {x, f32({3})}, {{"alpha", 2.5}}), "Multiply Add");
+  EXPECT_EQ(lowered("rsub.Tensor", {x, f32({3})}, {{"alpha", SymInt(2)}}), "Multiply Subtract");
+  EXPECT_EQ(lowered("sub.Tensor", {f16({2}), f16({2})}, {{"alpha", 0.1}}),
+            "refused: alpha 0.1 is not exact in float16, and eager computes with the unrounded number");
+}
+
 TEST_F(LowerTest, ProductsOfAllRanks) {
   EXPECT_EQ(lowered("mm", {f32({4, 2}), f32({2, 3})}), "BatchMatrixMultiply");
   EXPECT_EQ(lowered("mm", {f32({4, 2}), constant({2, 3})}), "FullyConnected");
@@ -187,6 +196,8 @@ TEST_F(LowerTest, ActivationsHonourTheirArguments) {
             "refused: XNNPACK's gelu is the exact one, not approximate='tanh'");
   EXPECT_EQ(lowered("hardtanh", {x, SymInt(0), SymInt(6)}), "Clamp");
   EXPECT_EQ(*node_of(xnn::Kind::Clamp).min_max, std::make_pair(0.0F, 6.0F));
+  EXPECT_EQ(lowered("relu", {f16({2, 3})}), "Maximum");  // float16 clamps lose NaN
+  EXPECT_EQ(lowered("relu6", {f16({2, 3})}), "Maximum Minimum");
   EXPECT_EQ(lowered("hardtanh", {x, 2.0, 1.0}), "refused: the bounds 2.0 and 1.0 leave no range");
   EXPECT_EQ(lowered("elu", {x, 0.5}), "ELU");
   EXPECT_EQ(lowered("elu", {x, 0.5, 2.0}), "ELU Multiply");
@@ -231,7 +242,7 @@ TEST_F(LowerTest, UpstreamTakesLess) {
   EXPECT_EQ(upstream("view", {f32({s, 4}), list({-1})}), "taken");
   EXPECT_EQ(upstream("view", {f32({s, 4}), list({s, 2, 2})}),
             "ExecuTorch's partitioner takes no size that is known only at run time as an argument");
-  EXPECT_EQ(upstream("add.Tensor", {x, x}, {{"alpha", SymInt(2)}}), "alpha is not 1; the delegate's node has no factor");
+  EXPECT_EQ(upstream("add.Tensor", {x, x}, {{"alpha", SymInt(2)}}), "ExecuTorch's partitioner takes no alpha other than 1");
 }
 
 }  // namespace
