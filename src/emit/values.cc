@@ -67,8 +67,6 @@ int32_t PlanValues::mutable_flag() { return add(false); }
 Result<pte::Tensor> PlanValues::tensor_of(const ir::Type& type) const {
   EL_CHECK(type.is_tensor(), "a tensor's type");
   constexpr int64_t kMaxRank = 16;
-  if (is_complex(type.dtype))
-    return input_error(fmt::format("is complex ({}), which a .pte file cannot hold", long_name(type.dtype)));
   if (type.rank() > kMaxRank) return input_error(fmt::format("has rank {}, the runtime takes at most {}", type.rank(), kMaxRank));
   pte::Tensor tensor;
   tensor.dtype = type.dtype;
