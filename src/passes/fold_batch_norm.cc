@@ -101,8 +101,21 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   return true;
 }
 
+// True if only layers that may take a multiplication and an addition in read the norm.
+bool only_layers_read(const ir::Node& node) {
+  const Value* value = node.results.at(0);
+  if (value->users.empty() || node.graph->is_output(value)) return false;
+  for (ir::Node* user : value->users) {
+    const auto layer = as_layer(*user);
+    if (!layer || layer->padded || layer->shares_weight || layer->groups != 1 || ops::Call(*user).tensor("input") != value) return false;
+    // The channels of a linear are its last dim.
+    if (layer->kind == Layer::Kind::Linear && value->type.rank() != 2) return false;
+  }
+  return true;
+}
+
 bool lift(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
-  if (!is_batch_norm(node) || delegated(node)) return false;
+  if (!is_batch_norm(node) || (delegated(node) && !only_layers_read(node))) return false;
   std::string why;
   const auto norm = as_batch_norm(node, why);
   if (!norm) {

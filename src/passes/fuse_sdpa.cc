@@ -1,5 +1,6 @@
 // Attention spelled out becomes scaled_dot_product_attention, its scales one number (DESIGN.md 3.3, 3.6). Uses
 // match_sdpa and has no pattern of its own.
+#include "match/constant.h"
 #include "match/sdpa.h"
 #include "match/views.h"
 #include "ops/infer.h"
@@ -43,6 +44,11 @@ bool fuse(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!match) return false;
   if (match->whole && match->scale_nodes.empty()) return false;
   ir::Node& anchor = *match->anchor;
+  // Whole attention guards rows that a mask hides; where the graph does not, the guard would only cost.
+  if (!match->whole && !match->safe_tail && match->mask_kind == match::Sdpa::Mask::Add && !match::as_constant(match->mask)) {
+    context.declined(node, "it is an attention, but its mask is known only at run time and its rows are not guarded");
+    return false;
+  }
   Lift lift(rewriter, anchor);
   Value* result = anchor.result();
   if (match->whole) {

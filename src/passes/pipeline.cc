@@ -31,6 +31,7 @@ constexpr PassInfo kPasses[] = {
     {"lift-where", "writes choices by a known mask, and masks before a softmax, as arithmetic", lift_where},
     {"lift-index", "writes indexing by known ranges as slices", lift_index},
     {"recognise", "finds activations and norms that are spelled out", recognise},
+    {"recognise-upsample", "finds bilinear resampling that is spelled out as gathers and blends", recognise_upsample},
     {"patchify", "writes a convolution whose stride is its kernel as patches and a linear", patchify},
     {"lift-stack", "writes stack as a concatenation of reshapes", lift_stack},
 };
