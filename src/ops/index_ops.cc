@@ -145,11 +145,14 @@ Types infer_embedding_bag(const Call& call) {
   if (weight.rank() != 2 || offsets.rank() != 1) return input_error("the table and the offsets have wrong ranks");
   const SymInt bags = call.flag("include_last_offset") ? offsets.sizes[0] - SymInt(1) : offsets.sizes[0];
   const DType index = promote(indices.dtype, offsets.dtype);
-  const bool is_max = call.integer("mode") == 2;
-  return std::vector<ir::Type>{
-      ir::Type::tensor(weight.dtype, {bags, weight.sizes[1]}), ir::Type::tensor(index, {is_max ? SymInt(0) : indices.sym_numel()}),
-      ir::Type::tensor(index, {bags}),
-      is_max ? ir::Type::tensor(index, {bags, weight.sizes[1]}) : ir::Type::tensor(index, {bags})};
+  const int64_t mode = call.integer("mode");  // sum, mean, max
+  // Eager's fast path for plain sums leaves the map from indices to bags empty.
+  const bool padded = call.op().schema.index_of("padding_idx") >= 0 && call.has("padding_idx") && call.integer("padding_idx") >= 0;
+  const bool fast = mode == 0 && !padded && (weight.dtype == DType::F32 || weight.dtype == DType::F16);
+  return std::vector<ir::Type>{ir::Type::tensor(weight.dtype, {bags, weight.sizes[1]}),
+                               ir::Type::tensor(index, {fast ? SymInt(0) : indices.sym_numel()}),
+                               ir::Type::tensor(index, {bags}),
+                               mode == 2 ? ir::Type::tensor(index, {bags, weight.sizes[1]}) : ir::Type::tensor(index, {bags})};
 }
 
 Types infer_narrow_tensor(const Call& call) {

@@ -214,6 +214,20 @@ Types infer_combinations(const Call& call) {
 
 Types infer_shape(const Call& call) { return one(DType::I64, {SymInt(call.type("self").rank())}); }
 
+Types infer_gradient_of_self(const Call& call) { return one(Type::tensor(call.type("self").dtype, call.type("self").sizes)); }
+
+// Gradients of the input, of the weight and of the bias.
+Types infer_convolution_backward(const Call& call) {
+  const Type& input = call.type("input");
+  const Type& weight = call.type("weight");
+  const Type& gradient = call.type("grad_output");
+  if (gradient.rank() < 2) return input_error("the gradient has no dim of channels: " + gradient.str());
+  const ir::IntList& bias = call.ints("bias_sizes");
+  const Shape channels = bias.empty() ? Shape{gradient.sizes[1]} : Shape(bias.begin(), bias.end());
+  return std::vector<Type>{Type::tensor(input.dtype, input.sizes), Type::tensor(weight.dtype, weight.sizes),
+                           Type::tensor(weight.dtype, channels)};
+}
+
 // A check whose result only orders it.
 Types infer_token(const Call& call) { return one(call.type("dep_token")); }
 
@@ -292,6 +306,20 @@ constexpr OpDef kRows[] = {
     {"aten::cartesian_prod(Tensor[] tensors) -> Tensor", infer_cartesian_prod},
     {"aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", infer_diff},
     {"aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", infer_histc},
+    // Gradients that a program may hold, and copies between devices.
+    {"aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
+     "int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+     infer_gradient_of_self, nullptr, {}, kNone,
+     "the delegate computes no gradients, and the kernel of the runtime does not clear its result"},
+    {"aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] "
+     "stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] "
+     "output_mask) -> (Tensor, Tensor, Tensor)",
+     infer_convolution_backward, nullptr, "aten::convolution_backward.out", kNone,
+     "the delegate computes no gradients"},
+    {"et_copy::_h2d_copy(Tensor self) -> Tensor",
+     infer_same, nullptr, "et_copy::_h2d_copy.out", kNone, "it moves data between devices"},
+    {"et_copy::_d2h_copy(Tensor self) -> Tensor",
+     infer_same, nullptr, "et_copy::_d2h_copy.out", kNone, "it moves data between devices"},
 };
 
 }  // namespace
