@@ -23,6 +23,13 @@ Result<bool> rrelu(Builder& b) {
   return b.replace(b.make("leaky_relu", {b.in(), slope}));
 }
 
+// The form that decompositions write: the noise is given, and stays as it is in inference.
+Result<bool> rrelu_with_noise(Builder& b) {
+  if (b.call.flag("training")) return b.refuse(std::string("draws random slopes: ") + kAdvice);
+  const double slope = (b.call.number("lower") + b.call.number("upper")) / 2;
+  return b.replace({b.make("leaky_relu", {b.in(), slope}), b.in("noise")});
+}
+
 Result<bool> random(Builder& b) {
   return b.refuse("draws random numbers, for which the runtime has no kernel; pass the numbers as an input");
 }
@@ -34,6 +41,7 @@ constexpr Entry kEntries[] = {
     {"feature_alpha_dropout", dropout},
     {"native_dropout", dropout},
     {"rrelu", rrelu},
+    {"rrelu_with_noise_functional", rrelu_with_noise},
     {"bernoulli", random},
     {"bernoulli.p", random},
     {"multinomial", random},

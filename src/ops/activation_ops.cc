@@ -47,6 +47,8 @@ Types infer_native_dropout(const Call& c) {
   return std::vector<Type>{c.type("input"), std::move(mask)};
 }
 
+Types infer_rrelu_with_noise(const Call& c) { return std::vector<Type>{c.type("self"), c.type("noise")}; }
+
 // ---- lowering ----
 
 LowerResult clamp_between(const Call& c, XnnBuilder& b, double lo, double hi) {
@@ -210,6 +212,9 @@ constexpr OpDef kOps[] = {
     ACTIVATION("threshold", ", Scalar threshold, Scalar value", lower_threshold, "", "threshold and value are 0, which is relu"),
     ACTIVATION("rrelu", ", Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None",
                lower_rrelu, "", "training is off"),
+    {.schema = "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+               "bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+     .infer = infer_rrelu_with_noise, .note = "it is leaky_relu when training is off"},
     {.schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", .infer = infer_same,
      .traits = kPointwise},
     {.schema = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", .infer = infer_same, .traits = kPointwise},

@@ -1,7 +1,5 @@
 #include "ops/lower_util.h"
 
-#include <cmath>
-
 #include "base/numbers.h"
 
 namespace edgelift::ops {
@@ -22,10 +20,8 @@ void clamp_keeping_nan(XnnBuilder& b, DType dtype, uint32_t in, double lo, doubl
     b.clamp(in, static_cast<float>(lo), static_cast<float>(hi), out);
     return;
   }
-  const bool lower = std::isfinite(lo), upper = std::isfinite(hi);
-  if (lower) in = b.binary(xnn::Kind::Maximum, b.unpacked_scalar(dtype, lo), in, upper ? xnn::kInvalid : out);
-  if (upper) b.binary(xnn::Kind::Minimum, b.unpacked_scalar(dtype, hi), in, out);
-  if (!lower && !upper) b.copy(in, out);
+  const uint32_t wide = b.unary(xnn::Kind::Convert, in, b.temp(DType::F32, b.dims(in)));
+  b.unary(xnn::Kind::Convert, b.clamp(wide, static_cast<float>(lo), static_cast<float>(hi)), out);
 }
 
 std::string number_text(double value) { return float_text(value); }

@@ -22,8 +22,8 @@ bool exact_scalar(DType dtype, double value);
 // The refusal for a scalar that is not exact.
 LowerResult inexact_scalar(std::string_view name, double value);
 
-// min(max(in, lo), hi) that keeps NaN as eager does. The float16 clamp of x86 loses it, Maximum and Minimum keep the NaN
-// of their second operand.
+// min(max(in, lo), hi) that keeps NaN as eager does. The float16 kernels of x86 lose it, so that float16 is clamped in
+// float32, which holds every bound and result exactly.
 void clamp_keeping_nan(XnnBuilder& b, DType dtype, uint32_t in, double lo, double hi, uint32_t out);
 
 // A constant times a number, in its own dtype, computed in double and rounded once.
