@@ -34,7 +34,7 @@ struct Product {
 };
 
 bool open_product(ir::Value* value, Product& product, bool root) {
-  if (product.factors.size() > kMaxFactors) return false;
+  if (value == nullptr || product.factors.size() > kMaxFactors) return false;  // a factor may be a number that a node computes
   ir::Node* node = value->producer;
   if (node != nullptr && (root || value->users.size() == 1)) {
     if (node->is("mul", "Tensor") || node->is("mul", "Scalar")) {
