@@ -186,7 +186,7 @@ constexpr Entry kEntries[] = {
     {"selu", selu, kAll},
     {"celu", celu, kAll},
     {"elu", elu, kLegal},
-    {"log_sigmoid", log_sigmoid_op, kAll},
+    {"log_sigmoid", log_sigmoid_op, kWhole},
     {"log_sigmoid_forward", log_sigmoid_forward, kAll},
     {"prelu", prelu, kWhole},
     {"_prelu_kernel", prelu, kAll},

@@ -25,11 +25,15 @@ Value* fitted(Builder& b, Value* x, int64_t dim, const std::optional<int64_t>& n
 
 Result<bool> rfft(Builder& b) {
   Value* x = b.in();
-  if (!is_float(b.dtype(x))) x = b.cast(x, DType::F32);
+  if (!is_float(b.dtype(x)) && !is_complex(b.dtype(x))) x = b.cast(x, DType::F32);
   const int64_t dim = b.dim("dim", b.rank(x));
   const bool onesided = b.base() == "fft_rfft";
-  if (is_complex(b.dtype(b.in()))) return b.refuse("transforms complex numbers, for which the runtime has no kernel");
   x = fitted(b, x, dim, b.call.opt_integer("n"));
+  const bool forward = b.base() != "fft_ifft";
+  if (is_complex(b.dtype(x)) || !forward) {
+    if (!is_complex(b.dtype(x))) x = b.cast(x, b.out_type().dtype);
+    return b.replace(b.make("_fft_c2c", {x, IntList{SymInt(dim)}, normalization(b, forward), forward}));
+  }
   return b.replace(b.make("_fft_r2c", {x, IntList{SymInt(dim)}, normalization(b, true), onesided}));
 }
 
@@ -76,13 +80,17 @@ Result<bool> angle(Builder& b) {
 // Several dims of a real signal: the kernel takes a list, and halves the last one.
 Result<bool> rfftn(Builder& b) {
   Value* x = b.in();
-  if (is_complex(b.dtype(x))) return b.refuse("transforms complex numbers, for which the runtime has no kernel");
-  if (!is_float(b.dtype(x))) x = b.cast(x, DType::F32);
+  if (!is_float(b.dtype(x)) && !is_complex(b.dtype(x))) x = b.cast(x, DType::F32);
   const auto sizes = b.call.integers("s");
   auto dims = b.dims("dim", b.rank(x), false);
   if (dims.empty()) dims = sizes.empty() ? iota(b.rank(x)) : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
   for (size_t i = 0; i < sizes.size() && i < dims.size(); ++i)
     if (sizes[i] != -1) x = fitted(b, x, dims[i], sizes[i]);
+  const bool forward = !b.base().starts_with("fft_ifft");
+  if (is_complex(b.dtype(x)) || !forward) {
+    if (!is_complex(b.dtype(x))) x = b.cast(x, b.out_type().dtype);
+    return b.replace(b.make("_fft_c2c", {x, int_list(dims), normalization(b, forward), forward}));
+  }
   return b.replace(b.make("_fft_r2c", {x, int_list(dims), normalization(b, true), b.base().starts_with("fft_rfft")}));
 }
 
@@ -143,6 +151,9 @@ constexpr Entry kEntries[] = {
     {"fft_rfft2", rfftn},
     {"fft_rfftn", rfftn},
     {"fft_fft2", rfftn},
+    {"fft_ifft2", rfftn},
+    {"fft_ifftn", rfftn},
+    {"fft_ifft", rfft},
     {"fft_fftn", rfftn},
     {"fft_irfft2", irfftn},
     {"fft_irfftn", irfftn},

@@ -5,6 +5,7 @@
 // write to a member gives it a new value, is carried back to the root through the inverses of the views, and makes all
 // other members stale; a stale member is computed again from its parent when somebody reads it next. What the roots of
 // inputs and constants hold at the end becomes a mutation of the program's signature.
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 
@@ -311,9 +312,13 @@ class Functionalizer {
     if (base == "zero_") return full(old, SymInt(0));
     if (base.size() < 2 || (base.back() != '_' && !base.starts_with("__i")))
       return refuse(*node, "writes its argument and has no functional form here");
+    if (base == "fill_diagonal_") return fill_diagonal(*node, old);
     // relu_ -> relu; __iadd__ -> add; __iand__ -> __and__
     std::string twin = base.starts_with("__i") ? "__" + base.substr(3) : base.substr(0, base.size() - 1);
-    const ir::Op* op = ops_.find("aten::" + twin + "." + node->op->overload);
+    std::string overload = node->op->overload;
+    if (twin == "pow" || twin == "float_power") overload = overload == "Scalar" ? "Tensor_Scalar" : "Tensor_Tensor";
+    if (twin == "floor_divide" && overload == "Tensor") overload = "default";
+    const ir::Op* op = ops_.find("aten::" + twin + "." + overload);
     if (op == nullptr && base.starts_with("__i")) {
       twin = base.substr(3, base.size() - 5);
       op = ops_.find("aten::" + twin + "." + node->op->overload);
@@ -330,6 +335,23 @@ class Functionalizer {
     }
     EL_TRY(Node * made, rewriter_.try_create(op->full_name(), std::move(twin_args)));
     return fitted(made->result(), old->type);
+  }
+
+  // The diagonal of every dim at once; with wrap a tall matrix starts again after each square and a gap of one row.
+  Result<Value*> fill_diagonal(const Node& node, Value* old) {
+    const ops::Call call(node);
+    if (!old->type.is_static()) return refuse(node, "fills the diagonal of a dynamic shape, for which edgelift has no form");
+    const auto shape = old->type.static_sizes();
+    const int64_t columns = shape.at(1);
+    const bool wrap = call.flag("wrap") && shape.size() == 2;
+    std::vector<uint8_t> mask(static_cast<size_t>(*old->type.numel()), 0);
+    int64_t step = 0;
+    for (const int64_t stride : contiguous_strides(shape)) step += stride;
+    const int64_t smallest = *std::min_element(shape.begin(), shape.end());
+    const int64_t end = wrap ? static_cast<int64_t>(mask.size()) : std::min(static_cast<int64_t>(mask.size()), (smallest - 1) * step + 1);
+    for (int64_t at = 0; at < end; at += wrap ? columns + 1 : step) mask[static_cast<size_t>(at)] = 1;
+    Value* where = rewriter_.constant("diagonal", TensorData::of(DType::Bool, shape, mask));
+    return rewriter_.make("masked_fill.Scalar", {old, where, call.arg("fill_value")});
   }
 
   Value* full(Value* old, const Arg& value) {

@@ -134,16 +134,65 @@ Result<bool> embedding_bag(Builder& b) {
   return b.replace({out, nullptr, nullptr, nullptr});
 }
 
+// amax, amin and prod into indexed places: every place looks at all elements that name it, [.., places, elements].
+Result<Value*> reduce_by_places(Builder& b, Value* x, int64_t dim, Value* index, Value* src, std::string_view reduce, bool self) {
+  const int64_t r = b.rank(x);
+  for (int64_t i = 0; i < r; ++i)
+    if (i != dim && !known_equal(b.size(index, i), b.size(x, i)))
+      return b.refuse("reduces by " + std::string(reduce) + " with an index smaller than the tensor, for which edgelift has no form");
+  for (int64_t i = 0; i < r; ++i) src = b.slice(src, i, SymInt(0), b.size(index, i));
+  const bool turn = dim != r - 1;
+  const auto last = [&](Value* v) { return turn ? b.transpose(v, dim, r - 1) : v; };
+  x = last(x);
+  Value* elements = b.unsqueeze(last(src), r - 1);
+  Value* places = b.unsqueeze(b.arange(b.size(x, r - 1)), 1);
+  Value* mine = b.make("eq.Tensor", {b.unsqueeze(last(index), r - 1), places});
+  const DType d = b.dtype(x);
+  Value* some = b.make("any.dim", {mine, SymInt(r), false});
+  Value* out = nullptr;
+  if (reduce == "prod" || reduce == "multiply") {
+    Value* factors = b.where(mine, elements, SymInt(1), d);
+    out = b.cast(b.make("prod.dim_int", {factors, SymInt(r), false}), d);
+    out = self ? b.mul(x, out) : b.where(some, out, x);
+  } else {
+    const bool high = reduce == "amax";
+    // An element of another place is replaced by the one that loses against all.
+    Value* loser = high ? b.amin(elements, {r}, true) : b.amax(elements, {r}, true);
+    Value* wide = b.where(mine, elements, loser);
+    out = high ? b.amax(wide, {r}, false) : b.amin(wide, {r}, false);
+    if (self) out = b.make(high ? "maximum" : "minimum", {x, out});
+    out = b.where(some, out, x);
+  }
+  return last(out);
+}
+
+Result<bool> index_reduce(Builder& b) {
+  const Place p = place_of(b);
+  Value* source = b.in("source");
+  const std::string_view reduce = b.call.text("reduce");
+  Shape line(p.x->type.sizes.size(), SymInt(1));
+  line[static_cast<size_t>(p.dim)] = b.size(p.index, 0);
+  Value* index = b.expand(b.view(p.index, line), source->type.sizes);
+  const bool self = b.call.flag("include_self");
+  if (reduce == "mean")
+    return b.replace(b.make("scatter_reduce.two", {p.x, SymInt(p.dim), index, source, std::string("mean")}, {{"include_self", self}}));
+  EL_TRY(Value * out, reduce_by_places(b, p.x, p.dim, index, source, reduce, self));
+  return b.replace(out);
+}
+
 Result<bool> scatter_reduce(Builder& b) {
   Value* x = b.in();
   const int64_t dim = b.rank(x) == 0 ? 0 : b.dim("dim", b.rank(x));
   Value* index = b.in("index");
   const std::string_view reduce = b.call.text("reduce");
   const bool add = reduce == "add" || reduce == "sum", mean = reduce == "mean";
-  if (!add && !mean)
-    return b.refuse("reduces by " + std::string(reduce) + ", for which the runtime has no kernel; sum and mean it has");
   Value* src = has_arg(b, "src") ? b.in("src") : b.full(index->type.sizes, b.arg("value"), b.dtype(x));
   const bool self = !has_arg(b, "include_self") || b.call.flag("include_self");
+  if (!add && !mean) {
+    if (b.rank(x) == 0) return b.refuse("reduces into a single number, for which edgelift has no form");
+    EL_TRY(Value * out, reduce_by_places(b, x, dim, index, src, reduce, self));
+    return b.replace(out);
+  }
   Value* base = self ? x : b.make("scatter.value", {x, SymInt(dim), index, SymInt(0)});
   Value* out = b.make("scatter_add", {base, SymInt(dim), index, src});
   if (mean) {
@@ -482,14 +531,52 @@ Result<bool> max_unpool(Builder& b) {
   return b.replace(b.view(spread, out.sizes));
 }
 
-Result<bool> refuse_reduce(Builder& b) { return b.refuse("reduces into indexed places, for which the runtime has no kernel"); }
+// The kernel that writes in place takes values of self's rank.
+Result<bool> index_put(Builder& b) {
+  if (b.upstream) return false;
+  Value* x = b.in();
+  Value* values = b.in("values");
+  const ValueList& indices = b.call.tensors("indices");
+  size_t given = indices.size(), count = 0;
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (indices[i] != nullptr) given = i, ++count;
+  if (count != 1 || b.rank(indices[given]) != 1 || b.dtype(indices[given]) == DType::Bool) return false;
+  const Shape to = with_size(x->type.sizes, static_cast<int64_t>(given), b.size(indices[given], 0));
+  if (values->type.sizes == to) return false;
+  if (known_equal(values->type.sym_numel(), product(to))) values = b.view(values, to);
+  else values = b.expand(values, to);
+  b.rewriter().set_arg(&b.node(), "values", values);
+  return false;
+}
+
+// Memory read by strides, as places of the flattened tensor.
+Result<bool> as_strided_scatter(Builder& b) {
+  Value* x = b.in();
+  if (b.call.is_symbolic("size") || b.call.is_symbolic("stride") || !x->type.is_static())
+    return b.refuse("has dynamic sizes, for which edgelift has no form");
+  const auto size = b.call.integers("size"), stride = b.call.integers("stride");
+  std::vector<int64_t> places = {b.call.opt_integer("storage_offset").value_or(0)};
+  for (size_t i = 0; i < size.size(); ++i) {
+    std::vector<int64_t> next;
+    for (const int64_t at : places)
+      for (int64_t k = 0; k < size[i]; ++k) next.push_back(at + k * stride[i]);
+    places = std::move(next);
+  }
+  const auto count = static_cast<int64_t>(places.size());
+  Value* index = b.constant("places", TensorData::of(DType::I64, {count}, places));
+  Value* flat = b.view(x, {x->type.sym_numel()});
+  Value* out = b.make("index_put", {flat, ValueList{index}, b.view(b.in("src"), {SymInt(count)}), false});
+  return b.replace(b.view(out, x->type.sizes));
+}
 
 constexpr Entry kEntries[] = {
+    {"index_put", index_put, kEdge},
+    {"as_strided_scatter", as_strided_scatter},
     {"index_copy", index_copy},
     {"index_add", index_add},
     {"index_fill.int_Scalar", index_fill},
     {"index_fill.int_Tensor", index_fill},
-    {"index_reduce", refuse_reduce},
+    {"index_reduce", index_reduce},
     {"diagonal_scatter", diagonal_scatter},
     {"take_along_dim", take_along_dim},
     {"take", take},

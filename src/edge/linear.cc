@@ -141,6 +141,13 @@ Result<bool> baddbmm(Builder& b) {
   return b.replace(b.add(product, scaled(b, b.in(), beta)));
 }
 
+// beta 0 leaves self out, which the runtime's kernel multiplies by 0.
+Result<bool> addmm(Builder& b) {
+  if (b.upstream || literal(b.arg("beta")) != 0.0) return false;
+  Value* product = b.cast(scaled(b, b.mm(b.in("mat1"), b.in("mat2")), b.arg("alpha")), b.out_type().dtype);
+  return b.replace(b.expand(product, b.out_type().sizes));
+}
+
 Result<bool> inner(Builder& b) {
   Value* x = b.in();
   Value* y = b.in("other");
@@ -232,6 +239,18 @@ Result<bool> bilinear(Builder& b) {
   return b.replace(b.view(out, b.out_type().sizes));
 }
 
+// The product of three tensors, spread to common dims, summed over some of them.
+Result<bool> trilinear(Builder& b) {
+  const auto spread = [&](std::string_view name, std::string_view expand) {
+    Value* x = b.in(name);
+    for (const int64_t dim : b.call.integers(expand)) x = b.unsqueeze(x, dim);
+    return x;
+  };
+  Value* product = b.mul(b.mul(spread("i1", "expand1"), spread("i2", "expand2")), spread("i3", "expand3"));
+  const std::vector<int64_t> dims = b.call.integers("sumdim");
+  return b.replace(dims.empty() ? product : b.sum(product, dims, false));
+}
+
 // By squaring.
 Result<bool> matrix_power(Builder& b) {
   Value* x = b.in();
@@ -271,6 +290,7 @@ constexpr uint8_t kWhole = kUpstream | kLegal;
 constexpr Entry kEntries[] = {
     {"linear", linear, kWhole},
     {"matmul", matmul, kAll},
+    {"addmm", addmm, kEdge},
     {"mv", mv},
     {"addmv", addmv},
     {"dot", dot_op},
@@ -287,6 +307,7 @@ constexpr Entry kEntries[] = {
     {"linalg_multi_dot", multi_dot},
     {"chain_matmul", multi_dot},
     {"bilinear", bilinear},
+    {"_trilinear", trilinear},
     {"matrix_power", matrix_power},
     {"linalg_matrix_power", matrix_power},
     {"vander", vander},

@@ -64,6 +64,18 @@ Result<bool> lerp(Builder& b) {
   return b.replace(b.where(near, from_start, from_end));
 }
 
+// Eager takes roots and reciprocals by their own functions, which differ from pow at -0 and -inf.
+Result<bool> pow_number(Builder& b) {
+  Value* x = b.in();
+  const auto exponent = literal(b.arg("exponent"));
+  if (b.upstream || !exponent || !real_float(b, x) || b.dtype(x) != b.out_type().dtype) return false;
+  if (*exponent == 0.5) return b.replace(b.unary("sqrt", x));
+  if (*exponent == -0.5) return b.replace(b.unary("rsqrt", x));
+  if (*exponent == -1) return b.replace(b.unary("reciprocal", x));
+  if (*exponent == 1) return b.replace(x);
+  return false;
+}
+
 Result<bool> square(Builder& b) { return b.replace(b.square(b.in())); }
 Result<bool> erfc(Builder& b) { return b.replace(b.rsub(SymInt(1), b.unary("erf", b.in()))); }
 Result<bool> exp2(Builder& b) { return b.replace(b.make("pow.Scalar", {2.0, float_of(b, b.in())})); }
@@ -298,6 +310,7 @@ constexpr Entry kEntries[] = {
     {"erfc", erfc},
     {"exp2", exp2},
     {"sgn", sgn},
+    {"pow.Tensor_Scalar", pow_number, kEdge},
     {"frac", frac},
     {"rad2deg", rad2deg},
     {"deg2rad", deg2rad},

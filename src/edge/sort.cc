@@ -202,6 +202,48 @@ Result<bool> nanmedian(Builder& b) {
   return b.replace({value, nullptr});
 }
 
+// Counts in equal bins from min to max; what lies outside is not counted.
+Result<bool> histc(Builder& b) {
+  Value* x = b.in();
+  x = b.view(x, {x->type.sym_numel()});
+  const int64_t bins = b.integer("bins");
+  const double low = b.call.number("min"), high = b.call.number("max");
+  Value* from = nullptr;
+  Value* width = nullptr;
+  const DType d = b.dtype(x);
+  if (low == high && low == 0) {
+    // The data's own range; one value alone gets a range of 1 on both sides.
+    Value* least = b.amin(x, {0}, false);
+    Value* most = b.amax(x, {0}, false);
+    Value* same = b.make("eq.Tensor", {least, most});
+    from = b.where(same, b.sub(least, 1.0), least);
+    width = b.sub(b.where(same, b.add(most, 1.0), most), from);
+  } else {
+    from = b.number_tensor(low == high ? low - 1 : low, d);
+    width = b.number_tensor(low == high ? 2.0 : high - low, d);
+  }
+  Value* place = b.unary("floor", b.div(b.mul(b.sub(x, from), static_cast<double>(bins)), width));
+  Value* end = b.make("eq.Tensor", {x, b.add(from, width)});
+  place = b.where(end, static_cast<double>(bins - 1), place, d);
+  Value* inside = b.make("eq.Tensor", {place, b.unsqueeze(b.arange(SymInt(bins), d), 1)});
+  return b.replace(b.cast(b.sum(inside, {1}, false), b.out_type().dtype));
+}
+
+// The commonest value, of several the smallest.
+Result<bool> mode(Builder& b) {
+  Value* x = b.in();
+  if (b.used(1)) return b.refuse("gives the index of the mode, which eager does not define; take the value alone");
+  if (b.rank(x) == 0) return b.replace({x, nullptr});
+  const int64_t r = b.rank(x), dim = b.dim("dim", r);
+  Value* moved = dim == r - 1 ? x : b.transpose(x, dim, r - 1);
+  Value* same = b.make("eq.Tensor", {b.unsqueeze(moved, r), b.unsqueeze(moved, r - 1)});
+  Value* count = b.sum(same, {r}, false);
+  Value* common = b.make("eq.Tensor", {count, b.amax(count, {r - 1}, true)});
+  Value* out = b.amin(b.where(common, moved, b.amax(moved, {r - 1}, true)), {r - 1}, true);
+  if (dim != r - 1) out = b.transpose(out, dim, r - 1);
+  return b.replace({b.call.flag("keepdim") ? out : b.squeeze(out, dim), nullptr});
+}
+
 Result<bool> unsupported(Builder& b) {
   return b.refuse("gives a result whose size or order depends on the data, for which the runtime has no kernel");
 }
@@ -222,8 +264,8 @@ constexpr Entry kEntries[] = {
     {"unique_consecutive", unsupported},
     {"_unique2", unsupported},
     {"unique_dim", unsupported},
-    {"mode", unsupported},
-    {"histc", unsupported},
+    {"mode", mode},
+    {"histc", histc},
     {"bincount", unsupported},
 };
 

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "edge/complex.h"
 #include "edge/edge.h"
 #include "edge/table.h"
 #include "edge/upstream.h"
@@ -107,6 +108,9 @@ Status to_edge(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& 
     return options.upstream && upstream_preserves(node) ? nullptr : entry;
   };
   EL_TRY_OK(apply(program, ops, options, pick));
+  EL_TRY(const bool complex, lower_complex(program, ops));
+  // What complex arithmetic became is decomposed in turn.
+  if (complex) EL_TRY_OK(apply(program, ops, options, pick));
   if (options.upstream) EL_TRY_OK(upstream_cleanup(program, ops));
   clean(program, ops);
   program.stage = ir::Stage::Edge;

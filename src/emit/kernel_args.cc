@@ -39,9 +39,11 @@ Result<std::vector<int32_t>> KernelArgs::of(const ir::Node& node) {
 }
 
 int32_t KernelArgs::dim_order(const ir::Type& type) {
-  if (type.dim_order.empty()) return values_.null();
+  // Written out for row-major results too: null means the operand's order, not row-major.
+  if (type.sizes.empty()) return values_.null();
   std::vector<int32_t> items;
-  for (const uint8_t dim : type.dim_order) items.push_back(values_.integer(dim));
+  for (size_t i = 0; i < type.sizes.size(); ++i)
+    items.push_back(values_.integer(type.dim_order.empty() ? static_cast<int64_t>(i) : type.dim_order[i]));
   return values_.int_list(std::move(items));
 }
 
