@@ -1,6 +1,7 @@
 """Cases that are recorded with --wide only: near relatives of others, left out of the repository to keep it small."""
 
 _TRAINING = {
+    "quant_layer": "int4_groups int8_channels",
     "reduce": """all_float all_no_elements amax_two_dims amin_edges amin_last_keepdim amin_spatial amin_two_dims
         any_dims_keepdim argmax_all argmin_all argmin_int argmin_keepdim argmin_nan bce_with_logits cdist_p1_batched
         cross_entropy kl_div logsumexp_big max_dim_keepdim mean_channels mean_edges mean_two_dims min_dim norm_p_0
