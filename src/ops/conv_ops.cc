@@ -182,8 +182,12 @@ LowerResult lower_conv(const Call& c, XnnBuilder& b) {
   const int64_t in_channels = conv.transposed ? weight->sizes()[0] : weight->sizes()[1] * conv.groups;
   const int64_t out_channels = conv.transposed ? weight->sizes()[1] * conv.groups : weight->sizes()[0];
   const bool depthwise = !conv.transposed && in_channels == conv.groups;
-  const uint32_t filter = b.packed(filter_view(conv, *weight, depthwise));
-  const uint32_t bias = packed_or_value(b, conv.bias);
+  TensorData filter_data = filter_view(conv, *weight, depthwise);
+  // XNNPACK's float16 deconvolution takes its weights in float32.
+  const bool widen = conv.transposed && weight->dtype() == DType::F16;
+  const uint32_t filter = b.packed(widen ? filter_data.converted(DType::F32) : std::move(filter_data));
+  const uint32_t bias = widen && conv.bias != nullptr ? b.packed(constant_data(conv.bias)->converted(DType::F32))
+                                                      : packed_or_value(b, conv.bias);
 
   Shape out_dims = result->type.sizes;  // [N, C, …]
   if (!conv.batched()) out_dims.insert(out_dims.begin(), SymInt(1));

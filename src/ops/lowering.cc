@@ -1,5 +1,8 @@
 #include "ops/lowering.h"
 
+#include "ops/lower_util.h"
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -66,9 +69,15 @@ uint32_t square_root(XnnBuilder& b, uint32_t in, uint32_t out) {
 
 namespace {
 
-// A sum with a positive constant, as norms have it before the root: never 0 but by accident of a negative operand.
+// A sum with a positive constant, as norms have it before the root: never 0 but by accident of a negative operand. A
+// mean as a fully-connected node has the constant as its bias.
 bool has_positive_term(const ir::Value* value) {
-  if (value->producer == nullptr || !(value->producer->is("add", "Tensor") || value->producer->is("add", "Scalar"))) return false;
+  if (value->producer == nullptr) return false;
+  if (value->producer->is("linear")) {
+    const TensorData* bias = constant_data(Call(*value->producer).opt_tensor("bias"));
+    return bias != nullptr && bias->numel() == 1 && bias->element_as_double(0) > 0;
+  }
+  if (!(value->producer->is("add", "Tensor") || value->producer->is("add", "Scalar"))) return false;
   const Call call(*value->producer);
   if (const auto number = known_number(call, "other")) return *number > 0;
   const auto* other = std::get_if<ir::Value*>(&call.arg("other"));
@@ -105,13 +114,39 @@ bool has_no_nan(const ir::Value* value) {
 
 }  // namespace
 
+namespace {
+
+// Which operand XNNPACK broadcasts along the innermost dim that has elements to go through: 0 none, 1 the first, 2 the
+// second; nullopt if a dynamic size leaves it open.
+std::optional<int> broadcast_operand(const std::vector<SymInt>& a, const std::vector<SymInt>& c) {
+  for (size_t i = 1; i <= std::max(a.size(), c.size()); ++i) {
+    const SymInt left = i <= a.size() ? a[a.size() - i] : SymInt(1);
+    const SymInt right = i <= c.size() ? c[c.size() - i] : SymInt(1);
+    const bool one_left = left == SymInt(1), one_right = right == SymInt(1);
+    if (one_left && one_right) continue;
+    if (!one_left && !one_right) return left.lower() > 1 || right.lower() > 1 ? std::optional(0) : std::nullopt;
+    if ((one_left ? right : left).lower() < 2) return std::nullopt;
+    return one_left ? 1 : 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
 uint32_t nan_extremum(XnnBuilder& b, Kind kind, const ir::Value* a, const ir::Value* c, uint32_t out) {
-  // The x86 instruction returns its second operand when either is NaN, so that only a NaN of the first is lost.
+  // The x86 instruction returns its second operand when either is NaN, so that a NaN of the first is lost. An operand that
+  // is broadcast along the innermost dim is always the second, in whichever order the node names them.
   if (has_no_nan(c)) std::swap(a, c);
   const uint32_t first = b.value(a);
   const uint32_t second = b.value(c);
-  if (has_no_nan(a) || first == second) return b.binary(kind, first, second, out);
-  return with_nan_of(b, first, b.binary(kind, first, second), out);
+  if (first == second) return b.binary(kind, first, second, out);
+  const std::optional<int> broadcast = broadcast_operand(b.dims(first), b.dims(second));
+  const bool lost_first = broadcast != 1 && !has_no_nan(a);
+  const bool lost_second = broadcast.value_or(1) == 1 && !has_no_nan(c);
+  uint32_t value = b.binary(kind, first, second, lost_first || lost_second ? xnn::kInvalid : out);
+  if (lost_first) value = with_nan_of(b, first, value, lost_second ? xnn::kInvalid : out);
+  if (lost_second) value = with_nan_of(b, second, value, out);
+  return value;
 }
 
 LowerResult slice_dim(XnnBuilder& b, uint32_t in, int64_t dim, int64_t start, int64_t length, uint32_t* out) {
