@@ -48,6 +48,15 @@ Result<bool> sign(Builder& b) {
   return b.replace(b.make("sub.Tensor", {positive, negative}));
 }
 
+// Scales and zero points in the dtypes that the kernels of the quantisation take.
+Result<bool> double_scales(Builder& b) {
+  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64}, {"scales", DType::F64},
+                                    {"zero_point", DType::I64}, {"zero_points", DType::I64}})
+    if (b.node().op->schema.index_of(name) >= 0 && b.call.has(name) && b.dtype(b.in(name)) != dtype)
+      b.rewriter().set_arg(&b.node(), name, b.cast(b.in(name), dtype));
+  return false;
+}
+
 constexpr Entry kEntries[] = {
     {"remainder.Tensor", remainder, kLegal},
     {"remainder.Scalar", remainder, kLegal},
@@ -55,6 +64,10 @@ constexpr Entry kEntries[] = {
     {"sub.Scalar", scalar_operand<kSub>, kLegal},
     {"cumsum", cumsum, kLegal},
     {"sign", sign, kLegal},
+    {"quantized_decomposed.quantize_per_tensor.tensor", double_scales, kLegal},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", double_scales, kLegal},
+    {"quantized_decomposed.quantize_per_channel", double_scales, kLegal},
+    {"quantized_decomposed.quantize_per_token", double_scales, kLegal},
 };
 
 }  // namespace

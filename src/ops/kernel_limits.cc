@@ -53,4 +53,14 @@ std::optional<std::string> kernel_names_dims(const Call& call) {
   return std::nullopt;
 }
 
+std::optional<std::string> kernel_double_scales(const Call& call) {
+  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64}, {"scales", DType::F64},
+                                    {"zero_point", DType::I64}, {"zero_points", DType::I64}}) {
+    if (call.op().schema.index_of(name) < 0 || !call.has(name)) continue;
+    if (call.type(name).dtype != dtype)
+      return "the kernel takes '" + std::string(name) + "' in " + name_of(dtype) + " only, not in " + name_of(call.type(name).dtype);
+  }
+  return std::nullopt;
+}
+
 }  // namespace edgelift::ops

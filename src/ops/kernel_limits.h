@@ -22,5 +22,7 @@ std::optional<std::string> kernel_has_dims(const Call& call);
 std::optional<std::string> kernel_pads_only(const Call& call);
 // roll: needs dims.
 std::optional<std::string> kernel_names_dims(const Call& call);
+// quantize_*, dequantize_* with scales as tensors: float64 scales and int64 zero points only.
+std::optional<std::string> kernel_double_scales(const Call& call);
 
 }  // namespace edgelift::ops

@@ -2,6 +2,7 @@
 // runtime's quantised kernels.
 #include "ops/families.h"
 #include "ops/infer.h"
+#include "ops/kernel_limits.h"
 #include "ops/lowering.h"
 
 namespace edgelift::ops {
@@ -95,7 +96,7 @@ constexpr OpDef kRows[] = {
     {"quantized_decomposed::quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int quant_min, "
      "int quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, "quantized_decomposed::quantize_per_tensor.Tensor_out", kPointwise,
-     "quantised operators are not delegated"},
+     "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
      "quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, {}, kPointwise, "quantised operators are not delegated"},
@@ -106,14 +107,14 @@ constexpr OpDef kRows[] = {
     {"quantized_decomposed::dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      infer_dequantized, nullptr, "quantized_decomposed::dequantize_per_tensor.Tensor_out", kPointwise,
-     "quantised operators are not delegated"},
+     "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
      "quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      infer_dequantized, nullptr, {}, kPointwise, "quantised operators are not delegated"},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, "quantized_decomposed::quantize_per_channel.out", kNone,
-     "quantised operators are not delegated"},
+     "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      infer_dequantized, nullptr, "quantized_decomposed::dequantize_per_channel.out", kNone,
@@ -127,7 +128,7 @@ constexpr OpDef kRows[] = {
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, "quantized_decomposed::quantize_per_token.out", kNone,
-     "quantised operators are not delegated"},
+     "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype, ScalarType output_dtype) -> Tensor",
      infer_dequantized, nullptr, "quantized_decomposed::dequantize_per_token.out", kNone,
