@@ -334,12 +334,28 @@ SymInt SymInt::min(const SymInt& a, const SymInt& b) {
   return a.str() < b.str() ? function(SymAtom::Kind::Min, "min", a, b) : function(SymAtom::Kind::Min, "min", b, a);
 }
 
-bool known_equal(const SymInt& a, const SymInt& b) { return a == b || (a - b) == SymInt(0); }
+namespace {
+// a - b, or nothing where a coefficient leaves 64 bits: sizes of a hostile file may lie anywhere, and a question about
+// them has the answer "not known".
+std::optional<SymInt> difference(const SymInt& a, const SymInt& b) {
+  try {
+    return a - b;
+  } catch (const Bug&) {
+    return std::nullopt;
+  }
+}
+}  // namespace
+
+bool known_equal(const SymInt& a, const SymInt& b) {
+  if (a == b) return true;
+  if (a.is_const() && b.is_const()) return false;
+  const auto d = difference(a, b);
+  return d && *d == SymInt(0);
+}
 
 bool known_le(const SymInt& a, const SymInt& b) {
   if (a.is_const() && b.is_const()) return a.value() <= b.value();
-  const Range difference = range_of(b - a);
-  if (difference.lo >= 0) return true;
+  if (const auto d = difference(b, a); d && range_of(*d).lo >= 0) return true;
   const int64_t hi = a.upper(), lo = b.lower();
   return hi != kUnbounded && hi <= lo;
 }

@@ -20,6 +20,9 @@
 
 namespace edgelift::importer {
 
+// Whether a tensor of these sizes could exist: arithmetic on plausible sizes stays far from the end of 64 bits.
+bool holdable(const ir::Shape& sizes);
+
 // What a target string names (pt2-format 3.1).
 struct Target {
   enum class Kind : uint8_t {
@@ -95,6 +98,7 @@ class Importer {
   Status build(const RawGraph& graph, Scope& scope);
   Status node(const RawNode& raw, Scope& scope);
   Status operator_node(const RawNode& raw, const ir::Op& op, Scope& scope);
+  Result<std::vector<ir::Type>> infer(const ir::Op& op, const std::vector<ir::Arg>& args) const;
   Status number_node(const RawNode& raw, std::string_view function, Scope& scope);
   Status size_node(const RawNode& raw, Scope& scope);
   Status inlined_node(const RawNode& raw, size_t graph_index, Scope& scope);

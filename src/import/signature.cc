@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "base/numbers.h"
@@ -62,6 +63,27 @@ bool row_major(const ir::Type& type, const std::vector<SymInt>& strides) {
 
 }  // namespace
 
+bool holdable(const ir::Shape& sizes) {
+  int64_t bound = 1;
+  for (const SymInt& size : sizes) {
+    int64_t sum = 1;
+    if (size.is_const()) {
+      sum = std::max<int64_t>(size.value(), 1);
+    } else {
+      for (const SymTerm& term : size.expr()->terms) {
+        if (term.coefficient == std::numeric_limits<int64_t>::min()) return false;
+        const auto next = checked_add(sum, std::abs(term.coefficient));
+        if (!next) return false;
+        sum = *next;
+      }
+    }
+    const auto next = checked_mul(bound, sum);
+    if (!next || *next > (int64_t{1} << 56)) return false;
+    bound = *next;
+  }
+  return true;
+}
+
 Result<ir::Type> Importer::tensor_type(const RawTensorMeta& meta, std::string_view name) {
   Result<DType> dtype = dtype_of(meta.dtype);
   if (!dtype) return fail(fmt::format("tensor {}: {}", show(name), dtype.error().message), "export it in another dtype");
@@ -71,7 +93,6 @@ Result<ir::Type> Importer::tensor_type(const RawTensorMeta& meta, std::string_vi
   if (meta.sizes.size() > 64) return fail(fmt::format("tensor {} has {} dimensions, at most 64 are read", show(name), meta.sizes.size()));
   ir::Shape sizes;
   sizes.reserve(meta.sizes.size());
-  std::optional<int64_t> numel = 1;
   for (const RawSymInt& raw : meta.sizes) {
     SymValue value = symbols_.value(raw);
     const SymInt* size = as_size(value);
@@ -81,10 +102,9 @@ Result<ir::Type> Importer::tensor_type(const RawTensorMeta& meta, std::string_vi
                               opaque != nullptr ? opaque->why : "it is not a whole number"));
     }
     if (size->is_const() && size->value() < 0) return fail(fmt::format("tensor {} has a negative size, {}", show(name), size->value()));
-    if (numel) numel = checked_mul(*numel, std::max<int64_t>(size->is_const() ? size->value() : 1, 1));
     sizes.push_back(*size);
   }
-  if (!numel || *numel > (int64_t{1} << 56)) {
+  if (!holdable(sizes)) {
     return fail(fmt::format("tensor {}: its sizes {} multiply to more elements than memory can hold", show(name), ir::shape_text(sizes)));
   }
   return ir::Type::tensor(*dtype, std::move(sizes));
