@@ -41,7 +41,7 @@ WRITES = {
     "row": lambda x, y: _write(x, lambda z: z.__setitem__(0, y)), "column": lambda x, y: _write(x, lambda z: z.__setitem__((slice(None), 1), 7.0)), "slice": lambda x, y: _write(x, lambda z: z[:, 1:3].copy_(y[1:3])),
     "step": lambda x, y: _write(x, lambda z: z[:, ::2].mul_(3)), "transposed": lambda x, y: _write(x, lambda z: z.t()[1].add_(1)), "two_views": lambda x, y: _write(x, lambda z: z[1][2].fill_(9)), "through_view": lambda x, y: _write(x, lambda z: z.view(-1)[3:5].zero_()),
     "diagonal": lambda x, y: _write(x, lambda z: z.diagonal().fill_(0)), "squeezed": lambda x, y: _write(x, lambda z: z.unsqueeze(0).squeeze(0)[0].neg_()), "mask": lambda x, y: _write(x, lambda z: z.__setitem__(z > 0, 0.0)), "index_list": lambda x, y: _write(x, lambda z: z.__setitem__(torch.tensor([0, 1]), y)),
-    "negative_slice": lambda x, y: _write(x, lambda z: z[:, -2:].exp_()), "chunk": lambda x, y: _write(x, lambda z: z.chunk(2, 1)[1].add_(5)), "overlapping_reads": lambda x, y: _write(x, lambda z: z[:, 1:].add_(z[:, :-1])), "swap": lambda x, y: _write(x, lambda z: z.__setitem__((slice(None), [0, 1]), z[:, [1, 0]])),
+    "negative_slice": lambda x, y: _write(x, lambda z: z[:, -2:].exp_()), "chunk": lambda x, y: _write(x, lambda z: z.chunk(2, 1)[1].add_(5)), "overlapping_reads": lambda x, y: _write(x, lambda z: z[:, 1:].add_(z[:, :-1].clone())), "swap": lambda x, y: _write(x, lambda z: z.__setitem__((slice(None), [0, 1]), z[:, [1, 0]])),
 }
 
 
