@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -43,19 +44,22 @@ Result<std::vector<Row>> measure(const ProfileArgs& args) {
   EL_TRY(auto* method, session->method());
   const uint64_t seed = 0;
   EL_TRY(const auto inputs, method_inputs(method->inputs(), args.inputs, &seed));
+  // Events are told apart by name, handle and how often both came before in the same run.
+  using Key = std::tuple<std::string, uint32_t, int>;
   std::vector<Row> rows;
+  std::map<Key, size_t> known;
   for (int i = 0; i < args.iterations; ++i) {
     EL_TRY_OK(method->set_inputs(inputs));
     EL_TRY_OK(method->execute());
     EL_TRY(const auto events, method->take_events());
-    if (i == 0) {
-      for (const runtime::Event& event : events) rows.push_back({event, event.ms, {}, {}});
-      continue;
+    std::map<std::pair<std::string, uint32_t>, int> seen;
+    for (runtime::Event event : events) {
+      event.name = event.name.substr(0, event.name.find(" #"));
+      const Key key{event.name, event.delegate_handle, seen[{event.name, event.delegate_handle}]++};
+      const auto [at, fresh] = known.try_emplace(key, rows.size());
+      if (fresh) rows.push_back({event, event.ms, {}, {}});
+      rows[at->second].ms = std::min(rows[at->second].ms, event.ms);
     }
-    // The runtime reports the same events in the same order on every call; where control flow makes them differ, the
-    // events that agree count.
-    for (size_t k = 0; k < std::min(rows.size(), events.size()); ++k)
-      if (rows[k].event.name == events[k].name) rows[k].ms = std::min(rows[k].ms, events[k].ms);
   }
   for (Row& row : rows) {
     if (!row.event.delegate) continue;
