@@ -64,9 +64,6 @@ constexpr Entry kEntries[] = {
     {"sub.Scalar", scalar_operand<kSub>, kLegal},
     {"cumsum", cumsum, kLegal},
     {"sign", sign, kLegal},
-    {"quantized_decomposed.quantize_per_tensor.tensor", double_scales, kLegal},
-    {"quantized_decomposed.dequantize_per_tensor.tensor", double_scales, kLegal},
-    {"quantized_decomposed.quantize_per_channel", double_scales, kLegal},
     {"quantized_decomposed.quantize_per_token", double_scales, kLegal},
 };
 
