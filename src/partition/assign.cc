@@ -48,22 +48,29 @@ Facts facts_of(const ir::Node& node, const xnn::Graph& graph) {
 
 // A delegate call has a fixed price of some microseconds. A partition without arithmetic pays it back only by a large
 // transpose, which the portable kernel does element by element; views, slices and concatenations are plain copies there
-// as well.
+// as well. So such a partition is dropped, except where ExecuTorch's own partitioner would delegate all of it: no program
+// shall have more portable operators than with that.
 constexpr int64_t kWorthwhileTranspose = 64 << 10;
 
-std::vector<bool> worthwhile(const std::vector<Facts>& facts, const std::vector<int32_t>& partition) {
+std::vector<bool> worthwhile(const Dag& dag, const std::vector<Facts>& facts, const std::vector<int32_t>& partition) {
   int32_t count = 0;
   for (const int32_t p : partition) count = std::max(count, p + 1);
-  std::vector<bool> computes(static_cast<size_t>(count), false);
+  std::vector<bool> worth(static_cast<size_t>(count), false);
   std::vector<int64_t> transposed(static_cast<size_t>(count), 0);
   for (size_t i = 0; i < partition.size(); ++i) {
     if (partition[i] == kPortable) continue;
     const auto p = static_cast<size_t>(partition[i]);
-    if (facts[i].computes) computes[p] = true;
     transposed[p] += facts[i].transposed_bytes;
+    if (facts[i].computes || transposed[p] >= kWorthwhileTranspose) worth[p] = true;
   }
-  for (size_t p = 0; p < computes.size(); ++p) computes[p] = computes[p] || transposed[p] >= kWorthwhileTranspose;
-  return computes;
+  std::vector<bool> beyond_upstream(static_cast<size_t>(count), false);
+  for (size_t i = 0; i < partition.size(); ++i) {
+    if (partition[i] == kPortable) continue;
+    const auto p = static_cast<size_t>(partition[i]);
+    if (!worth[p] && !beyond_upstream[p]) beyond_upstream[p] = ops::upstream_refusal(*dag.nodes[i]).has_value();
+  }
+  for (size_t p = 0; p < worth.size(); ++p) worth[p] = worth[p] || !beyond_upstream[p];
+  return worth;
 }
 
 }  // namespace
@@ -93,7 +100,7 @@ Result<int> assign(ir::Graph& graph, const Options& options, std::unordered_map<
   } else {
     for (;;) {
       partition = assign_levels(dag, accepted);
-      const std::vector<bool> worth = worthwhile(facts, partition);
+      const std::vector<bool> worth = worthwhile(dag, facts, partition);
       bool dropped = false;
       for (size_t i = 0; i < dag.size(); ++i) {
         if (partition[i] == kPortable || worth[static_cast<size_t>(partition[i])]) continue;
