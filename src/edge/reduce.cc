@@ -307,7 +307,7 @@ constexpr Entry kEntries[] = {
     {"std_mean", variance},
     {"std_mean.dim", variance},
     {"std_mean.correction", variance},
-    {"logsumexp", logsumexp},
+    {"logsumexp", logsumexp, kUpstream | kLegal},
     {"logcumsumexp", logcumsumexp},
     {"cumprod", cumprod},
     {"cummax", cummax},

@@ -90,8 +90,58 @@ bool join_eps(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   return commit(lift, node, lift.mean_last(x, *number), context);
 }
 
+// The maximum over adjacent dims [A, R, B] as a pooling over R, which takes B for its channels. Pooling passes over NaN;
+// a sum of zero times every element brings it back.
+Value* maximum(Lift& lift, Value* x, const std::vector<int64_t>& dims) {
+  const ir::Shape& sizes = x->type.sizes;
+  const auto first = static_cast<size_t>(dims.front()), last = static_cast<size_t>(dims.back());
+  if (last - first + 1 != dims.size()) {
+    lift.fail("the reduced dimensions are not adjacent");
+    return x;
+  }
+  SymInt before = product(std::span(sizes).first(first)), after = product(std::span(sizes).subspan(last + 1));
+  const SymInt count = product(std::span(sizes).subspan(first, dims.size()));
+  if (!count.is_const() || count.value() == 0) {
+    lift.fail("the number of reduced elements is not a positive number");
+    return x;
+  }
+  const double bound = x->type.dtype == DType::F16 ? 60000.0 : 3.0e38;
+  Value* zeros = lift.mul(lift.clamp(x, -bound, bound), 0.0);
+  Value *columns = nullptr, *zero_rows = nullptr;
+  if (after == SymInt(1)) {  // rows: they become the channels
+    columns = lift.view(x, {SymInt(1), before, count, SymInt(1)});
+    zero_rows = lift.view(zeros, {before, count});
+  } else {
+    columns = lift.permute(lift.view(x, {before, count, SymInt(1), after}), {0, 3, 1, 2});
+    zero_rows = lift.permute(lift.view(zeros, {before, count, after}), {0, 2, 1});
+  }
+  Value* top = lift.make("max_pool2d", {columns, ir::IntList{count, SymInt(1)}, ir::IntList{count, SymInt(1)}});
+  Value* flag = lift.sum_last(zero_rows, 1.0);
+  if (lift.failed()) return x;
+  return lift.add(lift.view(top, flag->type.sizes), flag);
+}
+
+// amax, amin, and max and min whose places are not asked for.
+bool lift_extremum(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  const bool top = node.is("amax") || node.is("max", "dim") || node.is("max");
+  const bool bottom = node.is("amin") || node.is("min", "dim") || node.is("min");
+  if (!top && !bottom) return false;
+  const ops::Call call(node);
+  Value* self = call.tensor("self");
+  if (!is_f32_or_f16(self) || self->type.rank() == 0 || delegated(node)) return false;
+  const auto dims = dims_of(call, self->type.rank());
+  if (!dims || dims->empty()) return false;
+  Lift lift(rewriter, node);
+  Value* x = bottom ? lift.make("neg", {self}) : self;
+  x = maximum(lift, x, *dims);
+  if (bottom && !lift.failed()) x = lift.make("neg", {x});
+  return commit(lift, node, lift.view(x, node.result()->type.sizes), context);
+}
+
 bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
-  if (node.op->ns != "aten" || node.results.size() != 1) return false;
+  if (node.op->ns != "aten") return false;
+  if (lift_extremum(node, rewriter, context)) return true;
+  if (node.results.size() != 1) return false;
   if (join_eps(node, rewriter, context)) return true;
   const std::string_view base = node.op->base;
   const bool mean = base == "mean", sum = base == "sum", var = base == "var", std_dev = base == "std";

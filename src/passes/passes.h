@@ -29,10 +29,12 @@ EDGELIFT_PASS(lift_index)
 EDGELIFT_PASS(lift_expand)
 EDGELIFT_PASS(lift_squeeze)
 EDGELIFT_PASS(lift_stack)
+EDGELIFT_PASS(lift_arithmetic)
 EDGELIFT_PASS(lift_activations)
 EDGELIFT_PASS(lift_reductions)
 EDGELIFT_PASS(lift_softmax)
 EDGELIFT_PASS(lift_where)
+EDGELIFT_PASS(lift_pads)
 EDGELIFT_PASS(patchify)
 #undef EDGELIFT_PASS
 
