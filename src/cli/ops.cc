@@ -1,5 +1,6 @@
 
 #include "cli/common.h"
+#include "edge/table.h"
 #include "ops/markdown.h"
 #include "ops/record.h"
 
@@ -7,7 +8,7 @@ namespace edgelift::cli {
 
 int run_ops(const OpsArgs& args) {
   if (args.markdown) {
-    print_text(ops::markdown());
+    print_text(ops::markdown([](const ops::OpRecord& record) { return edge::find_entry(&record) != nullptr; }));
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {{"operator", "kernel", "delegate"}};
