@@ -143,6 +143,14 @@ Result<bool> conv_transpose3d(Builder& b) {
   return b.replace(sum);
 }
 
+// Time, batch, channels: a convolution over the first dim.
+Result<bool> conv_tbc(Builder& b) {
+  Value* x = b.permute(b.in(), {1, 2, 0});
+  Value* weight = b.permute(b.in("weight"), {2, 1, 0});
+  Value* out = convolution(b, x, weight, b.in("bias"), {1}, {b.integer("pad")}, {1}, false, {0}, 1);
+  return b.replace(b.permute(out, {2, 0, 1}));
+}
+
 // The runtime's kernel takes one and two spatial dims.
 Result<bool> convolution_op(Builder& b) {
   if ((b.upstream && !b.legal) || b.rank(b.in("input")) != 5) return false;
@@ -159,6 +167,7 @@ constexpr Entry kEntries[] = {
     {"conv1d.padding", conv_mode},
     {"conv2d.padding", conv_mode},
     {"conv3d.padding", conv_mode},
+    {"conv_tbc", conv_tbc},
     {"thnn_conv2d", old_conv},
     {"_conv_depthwise2d", old_conv},
     {"_convolution", plain},

@@ -61,8 +61,11 @@ Value* kernel_matmul(Builder& b, Value* x, Value* y) {
   return batched(b, x, y);
 }
 
+bool sums_nothing(Builder& b, const Value* x);
+
 Result<bool> matmul(Builder& b) {
   Value* x = b.in();
+  if (sums_nothing(b, x)) return b.replace(b.full(b.out_type().sizes, SymInt(0), b.out_type().dtype));
   Value* y = b.in("other");
   const int64_t rx = b.rank(x), ry = b.rank(y);
   const bool plain = (rx == 2 && ry == 2) || (rx == 3 && ry == 3 && known_equal(b.size(x, 0), b.size(y, 0)));
@@ -141,8 +144,22 @@ Result<bool> baddbmm(Builder& b) {
   return b.replace(b.add(product, scaled(b, b.in(), beta)));
 }
 
+// Sums over no elements are 0; the runtime's kernels leave the result unwritten.
+bool sums_nothing(Builder& b, const Value* x) { return b.rank(x) > 0 && b.size(x, -1) == SymInt(0); }
+
+Result<bool> empty_product(Builder& b) {
+  Value* x = std::get<Value*>(b.node().args.at(0));
+  if (!sums_nothing(b, x)) return false;
+  const Type& out = b.out_type();
+  if (b.base() == "linear")
+    if (Value* bias = b.maybe("bias")) return b.replace(b.expand(bias, out.sizes));
+  return b.replace(b.full(out.sizes, SymInt(0), out.dtype));
+}
+
 // beta 0 leaves self out, which the runtime's kernel multiplies by 0.
 Result<bool> addmm(Builder& b) {
+  if (sums_nothing(b, b.in("mat1")))
+    return b.replace(b.expand(scaled(b, b.in(), b.arg("beta")), b.out_type().sizes));
   if (b.upstream || literal(b.arg("beta")) != 0.0) return false;
   Value* product = b.cast(scaled(b, b.mm(b.in("mat1"), b.in("mat2")), b.arg("alpha")), b.out_type().dtype);
   return b.replace(b.expand(product, b.out_type().sizes));
@@ -251,6 +268,12 @@ Result<bool> trilinear(Builder& b) {
   return b.replace(dims.empty() ? product : b.sum(product, dims, false));
 }
 
+// Whole, where it computes anything.
+Result<bool> linear_op(Builder& b) {
+  if (sums_nothing(b, b.in("input"))) return empty_product(b);
+  return b.upstream || b.legal ? linear(b) : Result<bool>(false);
+}
+
 // By squaring.
 Result<bool> matrix_power(Builder& b) {
   Value* x = b.in();
@@ -285,12 +308,12 @@ Result<bool> vander(Builder& b) {
   return b.replace(b.stack(powers, 1));
 }
 
-constexpr uint8_t kWhole = kUpstream | kLegal;
-
 constexpr Entry kEntries[] = {
-    {"linear", linear, kWhole},
+    {"linear", linear_op, kAll},
+    {"mm", empty_product},
+    {"bmm", empty_product},
     {"matmul", matmul, kAll},
-    {"addmm", addmm, kEdge},
+    {"addmm", addmm, kEdge | kUpstream},
     {"mv", mv},
     {"addmv", addmv},
     {"dot", dot_op},

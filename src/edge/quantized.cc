@@ -111,6 +111,38 @@ Result<bool> dequantize_group(Builder& b) {
   return b.replace(b.view(x, q->type.sizes));
 }
 
+// v in dtype; a constant is converted here and now.
+Value* in_dtype(Builder& b, Value* v, DType dtype) {
+  if (b.dtype(v) == dtype) return v;
+  if (v->constant != nullptr && !v->constant->is_mutable)
+    return b.constant(v->constant->name, v->constant->data.converted(dtype));
+  return b.cast(v, dtype);
+}
+
+// The kernels take scales as double and zero points as int64.
+Result<bool> wide_parameters(Builder& b) {
+  for (const auto& [name, dtype] : {std::pair{"scales", DType::F64}, {"scale", DType::F64}, {"zero_points", DType::I64}, {"zero_point", DType::I64}}) {
+    if (b.call.op().schema.index_of(name) < 0 || !is_tensor(b.arg(name))) continue;
+    Value* v = b.in(name);
+    Value* wide = in_dtype(b, v, dtype);
+    if (wide != v) b.rewriter().set_arg(&b.node(), name, wide);
+  }
+  return false;
+}
+
+// One scale for the whole tensor from its largest size.
+Result<bool> choose_symmetric(Builder& b) {
+  Value* x = b.in("input");
+  if (b.dtype(x) != DType::F32) x = b.cast(x, DType::F32);
+  const auto low = static_cast<double>(b.integer("quant_min")), high = static_cast<double>(b.integer("quant_max"));
+  const auto eps = static_cast<float>(b.call.number("eps"));
+  Value* reach = b.amax(b.unary("abs", x), iota(b.rank(x)), false);
+  Value* scale = b.clamp(b.div(reach, (high - low) / 2), static_cast<double>(eps), Arg());
+  scale = b.view(b.cast(scale, b.out_type(0).dtype), b.out_type(0).sizes);
+  const int64_t zero = *b.call.dtype("dtype") == DType::U8 ? 128 : 0;
+  return b.replace({scale, b.used(1) ? b.full(b.out_type(1).sizes, SymInt(zero), b.out_type(1).dtype) : nullptr});
+}
+
 Result<bool> per_token_params(Builder& b) {
   return b.replace(b.make_all("quantized_decomposed.choose_qparams_per_token_asymmetric", b.node().args));
 }
@@ -121,6 +153,10 @@ constexpr Entry kEntries[] = {
     {"torchao.dequantize_affine", dequantize, kWhole},
     {"torchao.quantize_affine", quantize, kWhole},
     {"torchao.choose_qparams_affine", choose_qparams, kWhole},
+    {"quantized_decomposed.quantize_per_channel", wide_parameters, kWhole},
+    {"quantized_decomposed.quantize_per_tensor.tensor", wide_parameters, kWhole},
+    {"quantized_decomposed.dequantize_per_tensor.tensor", wide_parameters, kWhole},
+    {"quantized_decomposed.choose_qparams_symmetric.tensor", choose_symmetric},
     {"quantized_decomposed.dequantize_per_channel_group", dequantize_group},
     {"quantized_decomposed._choose_qparams_per_token_asymmetric_impl", per_token_params},
 };

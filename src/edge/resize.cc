@@ -104,6 +104,11 @@ std::vector<float> weights(Kind kind, const Request& r, size_t i) {
 std::vector<int64_t> nearest(Kind kind, const Request& r, size_t i) {
   std::vector<int64_t> at;
   const auto scale = static_cast<float>(ratio(r, i));
+  // Eager repeats elements evenly where the sizes allow it, whatever the scale factor says.
+  if (kind == Kind::Nearest && (r.out[i] == r.in[i] || r.out[i] == 2 * r.in[i])) {
+    for (int64_t o = 0; o < r.out[i]; ++o) at.push_back(r.out[i] == r.in[i] ? o : o / 2);
+    return at;
+  }
   for (int64_t o = 0; o < r.out[i]; ++o) {
     const float x = kind == Kind::NearestExact ? (static_cast<float>(o) + 0.5F) * scale : static_cast<float>(o) * scale;
     at.push_back(std::min<int64_t>(static_cast<int64_t>(std::floor(x)), r.in[i] - 1));
@@ -153,6 +158,21 @@ Result<bool> resize(Builder& b) {
   Value* out = resample(b, x, kind, r);
   // Eager rounds where the input is uint8.
   return b.replace(out);
+}
+
+// The kernel goes by the scale factor alone.
+Result<bool> nearest2d(Builder& b) {
+  if (b.upstream) return false;
+  if (b.legal) return resize<Kind::Nearest, 2>(b);
+  Value* x = b.in("input");
+  const auto* given = std::get_if<std::vector<double>>(&b.arg("scale_factors"));
+  if (given == nullptr || !x->type.is_static() || given->size() != 2) return false;
+  for (int64_t i = 0; i < 2; ++i) {
+    const int64_t in = b.size(x, i - 2).value(), out = b.out_type().sizes[static_cast<size_t>(b.rank(x) - 2 + i)].value();
+    const double scale = (*given)[static_cast<size_t>(i)];
+    if ((out == in && scale != 1) || (out == 2 * in && scale != 2)) return resize<Kind::Nearest, 2>(b);
+  }
+  return false;
 }
 
 // 2-d forms with a kernel, given with output_size and scales beside each other.
@@ -235,7 +255,7 @@ constexpr Entry kEntries[] = {
     {"upsample_nearest1d", one_dim<false>},
     {"upsample_nearest1d.vec", one_dim<false>},
     {"upsample_nearest2d", to_vec<false>},
-    {"upsample_nearest2d.vec", resize<Kind::Nearest, 2>, kLegal},
+    {"upsample_nearest2d.vec", nearest2d, kEdge | kLegal},
     {"upsample_nearest3d", resize<Kind::Nearest, 3>},
     {"upsample_nearest3d.vec", resize<Kind::Nearest, 3>},
     {"_upsample_nearest_exact1d", resize<Kind::NearestExact, 1>},

@@ -85,6 +85,35 @@ const Entry* checks_only(const Node& node) {
   return node.results.empty() && ops::record(node).has(ops::kCheck) ? &kDropCheck : nullptr;
 }
 
+// Kernels take row-major and channels-last operands. An input laid out otherwise is put in row-major order first.
+void order_inputs(ir::Program& program, const ir::OpTable& ops) {
+  for (const auto& method : program.methods) {
+    ir::Rewriter rewriter(program, *method, ops);
+    for (Value* input : std::vector<Value*>(method->inputs())) {
+      const auto& order = input->type.dim_order;
+      if (!input->type.is_tensor() || order.empty() || input->users.empty()) continue;
+      const bool channels_last = order == std::vector<uint8_t>{0, 2, 3, 1} || order == std::vector<uint8_t>{0, 2, 3, 4, 1};
+      if (channels_last) continue;
+      rewriter.set_insert_point(method->first());
+      rewriter.set_origin(nullptr);
+      Node* copy = rewriter.create("clone", {input}, {{"memory_format", ir::MemoryFormat::Contiguous}});
+      std::vector<Node*> users = input->users;
+      for (Node* user : users) {
+        if (user == copy) continue;
+        for (size_t i = 0; i < user->args.size(); ++i) {
+          Arg arg = user->args[i];
+          bool found = false;
+          if (auto* v = std::get_if<Value*>(&arg); v != nullptr && *v == input) *v = copy->result(), found = true;
+          if (auto* list = std::get_if<ValueList>(&arg))
+            for (Value*& v : *list)
+              if (v == input) v = copy->result(), found = true;
+          if (found) method->set_arg(user, i, std::move(arg));
+        }
+      }
+    }
+  }
+}
+
 void clean(ir::Program& program, const ir::OpTable& ops) {
   for (const auto& method : program.methods) {
     ir::Rewriter rewriter(program, *method, ops);
@@ -98,6 +127,7 @@ void clean(ir::Program& program, const ir::OpTable& ops) {
 Status to_edge(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& options) {
   EL_TRY_OK(apply(program, ops, options, checks_only));
   EL_TRY_OK(functionalize(program, ops, options));
+  order_inputs(program, ops);
   EL_TRY_OK(apply(program, ops, options, first_pass));
   // What eager computed and nobody uses would only make the next step longer.
   clean(program, ops);
