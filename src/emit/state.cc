@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "emit/slices.h"
 #include "ops/record.h"
 
 namespace edgelift::emit {
@@ -53,7 +54,7 @@ void State::decide(const ir::Value* target, const ir::Value* source) {
   const ir::Node* node = source->producer;
   if (node == nullptr || output_uses_.contains(target) || direct_.contains(source)) return;
   const bool delegate = ops::is_delegate(*node);
-  if (!delegate && ops::record(*node).has(ops::kView)) return;  // may share the memory of its operand
+  if (!delegate && (ops::record(*node).has(ops::kView) || contiguous_pieces(*node))) return;  // may share the memory of its operand
   const auto row_major = [](const ir::Type& type) { return type.dim_order.empty() || std::is_sorted(type.dim_order.begin(), type.dim_order.end()); };
   const ir::Type& to = target->type;
   const ir::Type& from = source->type;
@@ -72,7 +73,7 @@ void State::decide(const ir::Value* target, const ir::Value* source) {
         continue;
       }
       if (user->order > node->order) return;
-      if (ops::is_delegate(*user) || !ops::record(*user).has(ops::kView)) continue;
+      if (ops::is_delegate(*user) || (!ops::record(*user).has(ops::kView) && !contiguous_pieces(*user))) continue;
       for (const ir::Value* result : user->results) {
         if (output_uses_.contains(result)) return;
         if (std::find(names.begin(), names.end(), result) == names.end()) names.push_back(result);

@@ -32,13 +32,16 @@ class Reader {
   }
 
   Result<Program> read() {
-    program_.constants.resize(count(root_.constant_segment()->offsets()) - 1);
+    // A constant that no tensor uses has no size.
+    program_.constants.assign(count(root_.constant_segment()->offsets()) - 1, plain({}));
     if (count(root_.mutable_data_segments()) != 0) {
       const uint32_t entries = count(root_.mutable_data_segments()->Get(0)->offsets());
-      program_.mutable_data.resize(entries == 0 ? 0 : entries - 1);
+      program_.mutable_data.assign(entries == 0 ? 0 : entries - 1, plain({}));
     }
     for (uint32_t i = 0; i < root_.execution_plan()->size(); ++i) {
       program_.plans.push_back(plan(*root_.execution_plan()->Get(i)));
+      if (foreign_dtype_ != 0)
+        return input_error(fmt::format("a tensor has the quantised element type {}, which only the schema knows", foreign_dtype_));
       if (exhausted_)
         return input_error("the program refers to the same lists so often that it would take much more memory than the file has bytes");
     }
@@ -91,7 +94,13 @@ class Reader {
 
   Tensor tensor(const fb::Tensor& from) {
     Tensor t;
-    t.dtype = static_cast<DType>(from.scalar_type());
+    switch (from.scalar_type()) {
+      case fb::ScalarType::QINT8: case fb::ScalarType::QUINT8: case fb::ScalarType::QINT32: case fb::ScalarType::QUINT4X2:
+      case fb::ScalarType::QUINT2X4: case fb::ScalarType::BITS16:
+        foreign_dtype_ = static_cast<int>(from.scalar_type());
+        return t;
+      default: t.dtype = static_cast<DType>(from.scalar_type());
+    }
     t.sizes = list<int32_t>(from.sizes());
     t.dim_order = list<uint8_t>(from.dim_order());
     if (exhausted_) return t;
@@ -213,6 +222,7 @@ class Reader {
   std::shared_ptr<const void> owner_;
   uint64_t budget_ = 0;
   bool exhausted_ = false;
+  int foreign_dtype_ = 0;
   Program program_;
   std::map<std::tuple<std::string, fb::DataLocation, uint32_t>, int32_t> blobs_;
 };
