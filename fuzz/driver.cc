@@ -1,5 +1,6 @@
-// Runs a fuzz target without libFuzzer, so that it works under g++ with ASan and UBSan: mutates seeds for a while with a
-// pseudo-random generator of fixed seed. Build a target with clang's -fsanitize=fuzzer instead to have coverage guide it.
+// Runs a fuzz target without libFuzzer, so that it works under g++ with ASan and UBSan: mutates seeds for a while with
+// a pseudo-random generator of fixed seed. Build a target with clang's -fsanitize=fuzzer instead to have coverage guide
+// it.
 //
 // usage: fuzz_X [--seconds=N] [--seed=N] [--runs=N] FILE_OR_FOLDER...
 // With --runs=0 every file is run once as it is: that is how a saved crash is looked at.
@@ -20,7 +21,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 // Optional in a target: a mutation that knows the format.
-extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned int seed);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most,
+                                                                unsigned int seed);
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
@@ -68,23 +70,34 @@ void mutate_bytes(Bytes& bytes, Random& random) {
   const size_t length = std::min(bytes.size() - at, size_t{1} << random.below(12));
   const auto end = place + static_cast<std::ptrdiff_t>(length);
   switch (random.below(7)) {
-    case 0: bytes[at] = static_cast<uint8_t>(bytes[at] ^ (1u << random.below(8))); break;
-    case 1: bytes[at] = static_cast<uint8_t>(random.next()); break;
-    case 2: bytes.erase(place, end); break;
+    case 0:
+      bytes[at] = static_cast<uint8_t>(bytes[at] ^ (1u << random.below(8)));
+      break;
+    case 1:
+      bytes[at] = static_cast<uint8_t>(random.next());
+      break;
+    case 2:
+      bytes.erase(place, end);
+      break;
     case 3: {
       const Bytes copy(place, end);
       bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(random.below(bytes.size())), copy.begin(), copy.end());
       break;
     }
-    case 4: bytes.resize(at); break;
+    case 4:
+      bytes.resize(at);
+      break;
     case 5: {  // a number of some width, at its limits
-      const uint64_t values[] = {0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff, ~uint64_t{0}};
+      const uint64_t values[] = {0,           1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0xffffffff, 0x7fffffffffffffff,
+                                 ~uint64_t{0}};
       const uint64_t value = values[random.below(std::size(values))];
       const size_t width = std::min(bytes.size() - at, size_t{1} << random.below(4));
       std::memcpy(bytes.data() + at, &value, width);
       break;
     }
-    default: std::fill(place, end, static_cast<uint8_t>(random.below(2) == 0 ? 0 : 0xff)); break;
+    default:
+      std::fill(place, end, static_cast<uint8_t>(random.below(2) == 0 ? 0 : 0xff));
+      break;
   }
 }
 
@@ -169,6 +182,7 @@ int main(int argc, char** argv) {
       }
     }
   }
-  std::printf("%llu runs from %zu seeds, the slowest took %.3f s\n", static_cast<unsigned long long>(runs), seeds.size(), slowest);
+  std::printf("%llu runs from %zu seeds, the slowest took %.3f s\n", static_cast<unsigned long long>(runs),
+              seeds.size(), slowest);
   return 0;
 }

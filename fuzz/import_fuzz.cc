@@ -65,8 +65,10 @@ size_t balanced(const std::string& text, size_t first) {
   bool string = false;
   for (size_t i = first; i < text.size(); ++i) {
     if (string) {
-      if (text[i] == '\\') ++i;
-      else if (text[i] == '"') string = false;
+      if (text[i] == '\\')
+        ++i;
+      else if (text[i] == '"')
+        string = false;
     } else if (text[i] == '"') {
       string = true;
     } else if (text[i] == '{' || text[i] == '[') {
@@ -79,12 +81,45 @@ size_t balanced(const std::string& text, size_t first) {
 }
 
 void mutate_json(std::string& text, Random& random) {
-  static const char* const kNumbers[] = {"0", "1", "-1", "2", "3", "7", "64", "65", "1000000", "2147483648", "9223372036854775807",
-                                         "-9223372036854775808", "9223372036854775808", "1e308", "0.5", "1e999"};
-  static const char* const kTags[] = {"as_none", "as_tensor", "as_tensors", "as_int", "as_ints", "as_float", "as_floats", "as_string",
-                                      "as_sym_int", "as_sym_ints", "as_scalar_type", "as_memory_format", "as_layout", "as_device",
-                                      "as_bool", "as_bools", "as_sym_bool", "as_graph", "as_optional_tensors", "as_sym_float",
-                                      "as_expr", "as_complex", "as_name"};
+  static const char* const kNumbers[] = {"0",
+                                         "1",
+                                         "-1",
+                                         "2",
+                                         "3",
+                                         "7",
+                                         "64",
+                                         "65",
+                                         "1000000",
+                                         "2147483648",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "9223372036854775808",
+                                         "1e308",
+                                         "0.5",
+                                         "1e999"};
+  static const char* const kTags[] = {"as_none",
+                                      "as_tensor",
+                                      "as_tensors",
+                                      "as_int",
+                                      "as_ints",
+                                      "as_float",
+                                      "as_floats",
+                                      "as_string",
+                                      "as_sym_int",
+                                      "as_sym_ints",
+                                      "as_scalar_type",
+                                      "as_memory_format",
+                                      "as_layout",
+                                      "as_device",
+                                      "as_bool",
+                                      "as_bools",
+                                      "as_sym_bool",
+                                      "as_graph",
+                                      "as_optional_tensors",
+                                      "as_sym_float",
+                                      "as_expr",
+                                      "as_complex",
+                                      "as_name"};
   if (text.empty()) return;
   const size_t from = random.below(text.size());
   const auto replace = [&](const Token& token, const std::string& by) { text.replace(token.first, token.size, by); };
@@ -122,11 +157,15 @@ void mutate_json(std::string& text, Random& random) {
       if (at == text.npos) break;
       const size_t end = balanced(text, at);
       const std::string value = text.substr(at, end - at);
-      if (random.below(2) == 0) text.replace(at, end - at, random.below(2) == 0 ? "null" : value.front() == '{' ? "{}" : "[]");
-      else if (value.size() < 20000) text.insert(end, ", " + value);
+      if (random.below(2) == 0)
+        text.replace(at, end - at, random.below(2) == 0 ? "null" : value.front() == '{' ? "{}" : "[]");
+      else if (value.size() < 20000)
+        text.insert(end, ", " + value);
       break;
     }
-    default: text[from] = static_cast<char>(random.below(256)); break;
+    default:
+      text[from] = static_cast<char>(random.below(256));
+      break;
   }
 }
 

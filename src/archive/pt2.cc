@@ -10,8 +10,7 @@ namespace edgelift::archive {
 namespace {
 
 constexpr std::string_view kResave = "load it in Python and save it again with torch.export.save of torch 2.9 or later";
-constexpr std::string_view kExport =
-    "export the model with torch.export.export and save it with torch.export.save";
+constexpr std::string_view kExport = "export the model with torch.export.export and save it with torch.export.save";
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -27,7 +26,10 @@ std::string_view foreign_form(std::string_view head) {
   if (at(0, "GGUF")) return "a GGUF file";
   if (at(0, "\x80\x02")) return "a pickle, as torch.save wrote it before version 1.6";
   if (at(0, "\x89HDF")) return "an HDF5 file";
-  if (at(0, "\x7f""ELF")) return "a compiled library";
+  if (at(0,
+         "\x7f"
+         "ELF"))
+    return "a compiled library";
   if (at(0, "\x93NUMPY")) return "a NumPy array";
   if (at(8, "{\"")) return "a safetensors file (weights without a program)";
   if (at(0, "version https://git-lfs")) return "a Git LFS pointer, not the file itself";
@@ -50,8 +52,9 @@ Result<std::shared_ptr<const Pt2>> Pt2::from_bytes(std::span<const std::byte> by
   if (bytes.empty()) return input_error(fmt::format("{}: the file is empty; {}", source, kExport));
   if (!head.starts_with("PK")) {
     const std::string_view form = foreign_form(head);
-    return input_error(fmt::format("{}: not a .pt2 archive: expected a zip file, found {}; {}", source,
-                                   form.empty() ? "bytes of another kind (" + show(head.substr(0, 8)) + ")" : std::string(form), kExport));
+    return input_error(fmt::format(
+        "{}: not a .pt2 archive: expected a zip file, found {}; {}", source,
+        form.empty() ? "bytes of another kind (" + show(head.substr(0, 8)) + ")" : std::string(form), kExport));
   }
   auto pt2 = std::make_shared<Pt2>();
   EL_TRY(pt2->zip_, Zip::open(bytes, std::move(source)));
@@ -109,8 +112,8 @@ Status Pt2::recognise() {
   }
   EL_TRY(const auto format_bytes, data(*format));
   if (as_text(format_bytes) != "pt2") {
-    return fail(fmt::format("entry {}/archive_format holds {}, expected \"pt2\"; {}", root_, show(as_text(format_bytes)),
-                            kExport));
+    return fail(fmt::format("entry {}/archive_format holds {}, expected \"pt2\"; {}", root_,
+                            show(as_text(format_bytes)), kExport));
   }
   EL_TRY(const std::string_view version, text("archive_version"));
   if (version != "0") {
@@ -120,16 +123,18 @@ Status Pt2::recognise() {
   if (const ZipEntry* order = find("byteorder")) {
     EL_TRY(const auto order_bytes, data(*order));
     if (as_text(order_bytes) != "little") {
-      return fail(fmt::format("entry {}/byteorder holds {}, expected \"little\"; save the model on a little-endian machine",
-                              root_, show(as_text(order_bytes))));
+      return fail(
+          fmt::format("entry {}/byteorder holds {}, expected \"little\"; save the model on a little-endian machine",
+                      root_, show(as_text(order_bytes))));
     }
   }
   if (models_.empty()) {
     if (compiled) {
       return fail(fmt::format("an AOTInductor package (compiled code without an exported program); {}", kExport));
     }
-    return fail("archive has no models/*.json: the save was interrupted, or it is not an exported program; save it again "
-                "with torch.export.save");
+    return fail(
+        "archive has no models/*.json: the save was interrupted, or it is not an exported program; save it again "
+        "with torch.export.save");
   }
   return Ok{};
 }
@@ -139,8 +144,10 @@ Result<std::string_view> Pt2::choose_model(std::optional<std::string_view> name)
   if (const auto found = std::find(models_.begin(), models_.end(), wanted); found != models_.end()) {
     if (find(fmt::format("data/weights/{}_weights_config.json", wanted)) == nullptr &&
         find(fmt::format("data/weights/{}.pt", wanted)) != nullptr) {
-      return input_error(fmt::format("{}: a .pt2 archive with pickled weights, as torch 2.8 wrote it (entry data/weights/{}.pt, "
-                                     "no {}_weights_config.json); {}", source(), wanted, wanted, kResave));
+      return input_error(
+          fmt::format("{}: a .pt2 archive with pickled weights, as torch 2.8 wrote it (entry data/weights/{}.pt, "
+                      "no {}_weights_config.json); {}",
+                      source(), wanted, wanted, kResave));
     }
     return *found;
   }
@@ -152,9 +159,7 @@ Result<std::string_view> Pt2::choose_model(std::optional<std::string_view> name)
   return usage_error(fmt::format("{}: the archive has no program {}; it holds {}", source(), show(wanted), all));
 }
 
-const ZipEntry* Pt2::find(std::string_view name) const {
-  return zip_.find(fmt::format("{}/{}", root_, name));
-}
+const ZipEntry* Pt2::find(std::string_view name) const { return zip_.find(fmt::format("{}/{}", root_, name)); }
 
 Result<std::string_view> Pt2::text(std::string_view name) const {
   const ZipEntry* entry = find(name);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-// The directory is read here and not by minizip: Debian's libminizip 1.1 leaves 0xffffffff where the size or the place of
-// an entry stands in the zip64 field (every file beyond 4 GiB), never looks at the last end record when there is a zip64
-// one (a file that lost its end passes), and says nothing of duplicates, overlaps and local names. What is left of its
-// work is the few records below.
+// The directory is read here and not by minizip: Debian's libminizip 1.1 leaves 0xffffffff where the size or the place
+// of an entry stands in the zip64 field (every file beyond 4 GiB), never looks at the last end record when there is a
+// zip64 one (a file that lost its end passes), and says nothing of duplicates, overlaps and local names. What is left
+// of its work is the few records below.
 
 namespace edgelift::archive {
 namespace {
@@ -53,8 +53,10 @@ struct Directory {
 std::string find_directory(std::span<const std::byte> bytes, Directory& out) {
   const auto end = find_end_record(bytes);
   if (!end) {
-    return fmt::format("not a complete zip archive: no end-of-central-directory record in its last 64 KiB ({} bytes in all; cut "
-                       "off or damaged?)", bytes.size());
+    return fmt::format(
+        "not a complete zip archive: no end-of-central-directory record in its last 64 KiB ({} bytes in all; cut "
+        "off or damaged?)",
+        bytes.size());
   }
   const uint16_t count = u16(bytes, *end + 10);
   const uint32_t size = u32(bytes, *end + 12), offset = u32(bytes, *end + 16);
@@ -64,9 +66,11 @@ std::string find_directory(std::span<const std::byte> bytes, Directory& out) {
   }
   if (*end >= kLocatorBytes && u32(bytes, *end - kLocatorBytes) == kEnd64Locator) {
     const uint64_t record = u64(bytes, *end - kLocatorBytes + 8);
-    if (!fits(bytes, record, kEnd64Bytes) || record + kEnd64Bytes > *end - kLocatorBytes || u32(bytes, record) != kEnd64Record) {
-      return fmt::format("its zip64 end record is not at byte {}, where the locator says, or other data stands before the archive",
-                         record);
+    if (!fits(bytes, record, kEnd64Bytes) || record + kEnd64Bytes > *end - kLocatorBytes ||
+        u32(bytes, record) != kEnd64Record) {
+      return fmt::format(
+          "its zip64 end record is not at byte {}, where the locator says, or other data stands before the archive",
+          record);
     }
     out = {u64(bytes, record + 48), u64(bytes, record + 40), u64(bytes, record + 32), record};
     const bool agree = (count == 0xffff || count == out.count) && (size == kInZip64 || size == out.size) &&
@@ -74,8 +78,10 @@ std::string find_directory(std::span<const std::byte> bytes, Directory& out) {
     if (!agree) return "its two end records contradict each other";
   }
   if (out.offset > out.end || out.size != out.end - out.offset) {
-    return fmt::format("the zip's central directory ({} bytes at byte {}) does not end where the end record begins, at byte {}; "
-                       "other data stands before the archive, or the record is damaged", out.size, out.offset, out.end);
+    return fmt::format(
+        "the zip's central directory ({} bytes at byte {}) does not end where the end record begins, at byte {}; "
+        "other data stands before the archive, or the record is damaged",
+        out.size, out.offset, out.end);
   }
   return {};
 }
@@ -136,13 +142,12 @@ Result<Zip> Zip::open(std::span<const std::byte> bytes, std::string source) {
   Zip zip;
   zip.bytes_ = bytes;
   zip.source_ = std::move(source);
-  const auto fail = [&](std::string what) {
-    return input_error(fmt::format("{}: {}", zip.source_, what));
-  };
+  const auto fail = [&](std::string what) { return input_error(fmt::format("{}: {}", zip.source_, what)); };
   const std::string_view resave = "copy or download the file again, or re-save it with torch.export.save";
 
   Directory directory;
-  if (const std::string fault = find_directory(bytes, directory); !fault.empty()) return fail(fmt::format("{}; {}", fault, resave));
+  if (const std::string fault = find_directory(bytes, directory); !fault.empty())
+    return fail(fmt::format("{}; {}", fault, resave));
   if (directory.count == 0) return fail("the zip archive has no entries; re-save it with torch.export.save");
 
   struct Extent {
@@ -155,14 +160,16 @@ Result<Zip> Zip::open(std::span<const std::byte> bytes, std::string source) {
   for (uint64_t at = directory.offset; at < directory.end;) {
     const uint64_t left = directory.end - at;
     if (left < kCentralBytes || u32(bytes, at) != kCentralHeader) {
-      return fail(fmt::format("the zip's central directory breaks off after {} of {} entries, at byte {}; {}", extents.size(),
-                              directory.count, at, resave));
+      return fail(fmt::format("the zip's central directory breaks off after {} of {} entries, at byte {}; {}",
+                              extents.size(), directory.count, at, resave));
     }
     const uint16_t flags = u16(bytes, at + 8), method = u16(bytes, at + 10);
     uint64_t packed = u32(bytes, at + 20), unpacked = u32(bytes, at + 24), header = u32(bytes, at + 42);
-    const uint64_t name_bytes = u16(bytes, at + 28), extra_bytes = u16(bytes, at + 30), comment_bytes = u16(bytes, at + 32);
+    const uint64_t name_bytes = u16(bytes, at + 28), extra_bytes = u16(bytes, at + 30),
+                   comment_bytes = u16(bytes, at + 32);
     if (name_bytes + extra_bytes + comment_bytes > left - kCentralBytes) {
-      return fail(fmt::format("record {} of the zip's central directory runs past its end; {}", extents.size(), resave));
+      return fail(
+          fmt::format("record {} of the zip's central directory runs past its end; {}", extents.size(), resave));
     }
     const std::string_view central_name = chars(at + kCentralBytes, name_bytes);
     if (const std::string_view fault = name_fault(central_name); !fault.empty()) {
@@ -183,14 +190,17 @@ Result<Zip> Zip::open(std::span<const std::byte> bytes, std::string source) {
     }
     const uint64_t data = header + kLocalBytes + u16(bytes, header + 26) + u16(bytes, header + 28);
     if (data > directory.offset) {
-      return entry_fail(fmt::format("has its data at byte {}, behind the begin of the central directory at byte {}", data, directory.offset));
+      return entry_fail(fmt::format("has its data at byte {}, behind the begin of the central directory at byte {}",
+                                    data, directory.offset));
     }
     const std::string_view local_name = chars(header + kLocalBytes, u16(bytes, header + 26));
-    if (local_name != central_name) return entry_fail(fmt::format("is called {} in its local header", show(local_name)));
+    if (local_name != central_name)
+      return entry_fail(fmt::format("is called {} in its local header", show(local_name)));
     if (u16(bytes, header + 8) != method) return entry_fail("has another method in its local header");
     if (packed > directory.offset - data) {
-      return entry_fail(fmt::format("is said to hold {} bytes at byte {}, which runs into the central directory at byte {}",
-                                    packed, data, directory.offset));
+      return entry_fail(
+          fmt::format("is said to hold {} bytes at byte {}, which runs into the central directory at byte {}", packed,
+                      data, directory.offset));
     }
     if (method == 0 && packed != unpacked) {
       return entry_fail(fmt::format("is stored, yet has two sizes, {} and {} bytes", packed, unpacked));
@@ -201,8 +211,8 @@ Result<Zip> Zip::open(std::span<const std::byte> bytes, std::string source) {
     zip.entries_.push_back({central_name, data, packed, unpacked, method, (flags & 1) != 0});
   }
   if (extents.size() != directory.count) {
-    return fail(fmt::format("the zip's central directory lists {} entries, its end record counts {}; {}", extents.size(),
-                            directory.count, resave));
+    return fail(fmt::format("the zip's central directory lists {} entries, its end record counts {}; {}",
+                            extents.size(), directory.count, resave));
   }
   std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) { return a.first < b.first; });
   for (size_t i = 1; i < extents.size(); ++i) {
@@ -221,13 +231,14 @@ const ZipEntry* Zip::find(std::string_view name) const {
 
 Result<std::span<const std::byte>> Zip::data(const ZipEntry& entry) const {
   if (entry.encrypted) {
-    return input_error(fmt::format("{}: entry {} is encrypted; re-save the model with torch.export.save", source_,
-                                   show(entry.name)));
+    return input_error(
+        fmt::format("{}: entry {} is encrypted; re-save the model with torch.export.save", source_, show(entry.name)));
   }
   if (entry.method != 0) {
-    return input_error(fmt::format("{}: entry {} is compressed (zip method {}), but weights are used in place and must be "
-                                   "stored; re-save the model with torch.export.save", source_, show(entry.name),
-                                   entry.method));
+    return input_error(
+        fmt::format("{}: entry {} is compressed (zip method {}), but weights are used in place and must be "
+                    "stored; re-save the model with torch.export.save",
+                    source_, show(entry.name), entry.method));
   }
   return bytes_.subspan(entry.offset, entry.size);
 }

@@ -14,30 +14,54 @@ using ir::ArgKind;
 // What an argument may hold, for messages.
 std::string_view wanted(ArgKind kind) {
   switch (kind) {
-    case ArgKind::Tensor: return "a tensor or a number";
-    case ArgKind::OptTensor: return "a tensor, a number or None";
-    case ArgKind::TensorList: return "a list of tensors";
-    case ArgKind::OptTensorList: return "a list of tensors and None";
-    case ArgKind::Int: return "an integer";
-    case ArgKind::OptInt: return "an integer or None";
-    case ArgKind::IntList: return "a list of integers";
-    case ArgKind::OptIntList: return "a list of integers or None";
-    case ArgKind::Float: return "a float";
-    case ArgKind::OptFloat: return "a float or None";
-    case ArgKind::FloatList: return "a list of floats";
-    case ArgKind::OptFloatList: return "a list of floats or None";
-    case ArgKind::Bool: return "a bool";
-    case ArgKind::OptBool: return "a bool or None";
-    case ArgKind::BoolList: return "a list of bools";
-    case ArgKind::Scalar: return "a number";
-    case ArgKind::OptScalar: return "a number or None";
-    case ArgKind::String: return "a string";
-    case ArgKind::OptString: return "a string or None";
-    case ArgKind::ScalarType: return "a dtype";
-    case ArgKind::OptScalarType: return "a dtype or None";
-    case ArgKind::MemoryFormat: return "a memory format";
-    case ArgKind::OptMemoryFormat: return "a memory format or None";
-    case ArgKind::Ignored: return "anything";
+    case ArgKind::Tensor:
+      return "a tensor or a number";
+    case ArgKind::OptTensor:
+      return "a tensor, a number or None";
+    case ArgKind::TensorList:
+      return "a list of tensors";
+    case ArgKind::OptTensorList:
+      return "a list of tensors and None";
+    case ArgKind::Int:
+      return "an integer";
+    case ArgKind::OptInt:
+      return "an integer or None";
+    case ArgKind::IntList:
+      return "a list of integers";
+    case ArgKind::OptIntList:
+      return "a list of integers or None";
+    case ArgKind::Float:
+      return "a float";
+    case ArgKind::OptFloat:
+      return "a float or None";
+    case ArgKind::FloatList:
+      return "a list of floats";
+    case ArgKind::OptFloatList:
+      return "a list of floats or None";
+    case ArgKind::Bool:
+      return "a bool";
+    case ArgKind::OptBool:
+      return "a bool or None";
+    case ArgKind::BoolList:
+      return "a list of bools";
+    case ArgKind::Scalar:
+      return "a number";
+    case ArgKind::OptScalar:
+      return "a number or None";
+    case ArgKind::String:
+      return "a string";
+    case ArgKind::OptString:
+      return "a string or None";
+    case ArgKind::ScalarType:
+      return "a dtype";
+    case ArgKind::OptScalarType:
+      return "a dtype or None";
+    case ArgKind::MemoryFormat:
+      return "a memory format";
+    case ArgKind::OptMemoryFormat:
+      return "a memory format or None";
+    case ArgKind::Ignored:
+      return "anything";
   }
   return "";
 }
@@ -82,9 +106,12 @@ Result<const Importer::Bound*> Importer::lookup(std::string_view name, const Sco
 Result<ir::Value*> Importer::tensor_named(std::string_view name, Scope& scope) {
   EL_TRY(const Bound* const bound, lookup(name, scope));
   switch (bound->kind) {
-    case Bound::Kind::Tensor: return bound->tensor;
-    case Bound::Kind::Weight: return constant_of(bound->weight);
-    case Bound::Kind::Number: break;
+    case Bound::Kind::Tensor:
+      return bound->tensor;
+    case Bound::Kind::Weight:
+      return constant_of(bound->weight);
+    case Bound::Kind::Number:
+      break;
   }
   return fail(fmt::format("the value {} is a number, where a tensor is expected", show(name)));
 }
@@ -134,7 +161,8 @@ Result<ir::Arg> Importer::number_argument(const RawArg& raw, const ir::ArgSpec& 
     if (!symbolic->is_name() && symbolic->kind == SymKind::Float && !wants_bool) return ir::Arg(symbolic->number);
     EL_TRY(const SymValue number, number_of(raw, scope));
     if (const auto* opaque = std::get_if<Opaque>(&number)) {
-      return fail(fmt::format("argument {}: its value depends on sizes in a way that cannot be computed: {}", spec.name, opaque->why),
+      return fail(fmt::format("argument {}: its value depends on sizes in a way that cannot be computed: {}", spec.name,
+                              opaque->why),
                   "compute it with tensors in the model");
     }
     if (const auto* flag = std::get_if<bool>(&number)) return ir::Arg(*flag);
@@ -145,7 +173,8 @@ Result<ir::Arg> Importer::number_argument(const RawArg& raw, const ir::ArgSpec& 
       }
       if (const auto* ratio = std::get_if<ir::SymRatio>(&number)) {
         if (ratio->numerator.is_const() && ratio->denominator.is_const()) {
-          return ir::Arg(static_cast<double>(ratio->numerator.value()) / static_cast<double>(ratio->denominator.value()));
+          return ir::Arg(static_cast<double>(ratio->numerator.value()) /
+                         static_cast<double>(ratio->denominator.value()));
         }
         return ir::Arg(*ratio);
       }
@@ -182,7 +211,8 @@ Result<ir::Arg> Importer::argument(const RawArg& raw, const ir::ArgSpec& spec, S
       list.reserve(tensors->names.size());
       for (const std::string_view name : tensors->names) {
         if (name.data() == nullptr) {
-          if (spec.kind == ArgKind::TensorList) return fail(fmt::format("argument {}: a list of tensors holds None", spec.name));
+          if (spec.kind == ArgKind::TensorList)
+            return fail(fmt::format("argument {}: a list of tensors holds None", spec.name));
           list.push_back(nullptr);
           continue;
         }
@@ -193,7 +223,8 @@ Result<ir::Arg> Importer::argument(const RawArg& raw, const ir::ArgSpec& spec, S
     }
     case ArgKind::Int:
     case ArgKind::OptInt: {
-      if (!std::holds_alternative<int64_t>(raw) && !std::holds_alternative<SymArg>(raw) && !std::holds_alternative<bool>(raw)) {
+      if (!std::holds_alternative<int64_t>(raw) && !std::holds_alternative<SymArg>(raw) &&
+          !std::holds_alternative<bool>(raw)) {
         return mismatch();
       }
       EL_TRY(SymInt size, size_of(raw, scope));
@@ -204,16 +235,24 @@ Result<ir::Arg> Importer::argument(const RawArg& raw, const ir::ArgSpec& spec, S
       ir::IntList list;
       if (const auto* ints = std::get_if<std::vector<int64_t>>(&raw)) {
         list.assign(ints->begin(), ints->end());
-      } else if (const auto* symbols = std::get_if<SymsArg>(&raw); symbols != nullptr && symbols->kind == SymKind::Int) {
+      } else if (const auto* symbols = std::get_if<SymsArg>(&raw);
+                 symbols != nullptr && symbols->kind == SymKind::Int) {
         for (const SymArg& item : symbols->items) {
           EL_TRY(SymInt size, size_of(item, scope));
           list.push_back(std::move(size));
         }
-      } else if (spec.list_length > 0 && (std::holds_alternative<int64_t>(raw) || std::holds_alternative<SymArg>(raw))) {
+      } else if (spec.list_length > 0 &&
+                 (std::holds_alternative<int64_t>(raw) || std::holds_alternative<SymArg>(raw))) {
         EL_TRY(const SymInt size, size_of(raw, scope));
         list.assign(static_cast<size_t>(spec.list_length), size);
       } else if (!is_empty_list(raw)) {
         return mismatch();
+      }
+      // Sizes, strides, paddings: shape rules add and multiply them, and no tensor is as large as that.
+      constexpr int64_t kMost = int64_t{1} << 48;
+      for (const SymInt& item : list) {
+        if (item.is_const() && (item.value() > kMost || item.value() < -kMost))
+          return fail(fmt::format("argument {}: {} is out of any tensor's range", spec.name, item.value()));
       }
       return ir::Arg(std::move(list));
     }
@@ -262,7 +301,8 @@ Result<ir::Arg> Importer::argument(const RawArg& raw, const ir::ArgSpec& spec, S
       // Devices and pinning mean nothing here; a layout does.
       const auto* number = std::get_if<EnumArg>(&raw);
       if (number != nullptr && number->kind == EnumArg::Kind::Layout && number->value != kStridedLayout) {
-        return fail(fmt::format("argument {}: layout {} (sparse or foreign), expected 7 (strided)", spec.name, number->value));
+        return fail(
+            fmt::format("argument {}: layout {} (sparse or foreign), expected 7 (strided)", spec.name, number->value));
       }
       return ir::Arg();
     }
@@ -283,7 +323,8 @@ Result<std::vector<ir::Arg>> Importer::arguments(const RawNode& raw, const ir::O
       index = found < 0 ? specs.size() : static_cast<size_t>(found);
     }
     if (index >= specs.size()) {
-      return fail(fmt::format("the operator has no argument {}", named.name.empty() ? fmt::format("number {}", i + 1) : show(named.name)),
+      return fail(fmt::format("the operator has no argument {}",
+                              named.name.empty() ? fmt::format("number {}", i + 1) : show(named.name)),
                   "save the model with torch 2.13 or 2.14");
     }
     if (given[index]) return fail(fmt::format("argument {} is given twice", specs[index].name));
@@ -292,7 +333,8 @@ Result<std::vector<ir::Arg>> Importer::arguments(const RawNode& raw, const ir::O
   }
   for (size_t i = 0; i < specs.size(); ++i) {
     if (given[i]) continue;
-    if (specs[i].required && specs[i].kind != ArgKind::Ignored) return fail(fmt::format("the required argument {} is missing", specs[i].name));
+    if (specs[i].required && specs[i].kind != ArgKind::Ignored)
+      return fail(fmt::format("the required argument {} is missing", specs[i].name));
     args[i] = specs[i].default_value;
   }
   return args;

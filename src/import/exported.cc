@@ -16,16 +16,22 @@ class Parser {
   explicit Parser(JsonReader& json) : json_(json) {}
 
   bool program(od::object root, ExportedProgram& out) {
-    static constexpr std::array kNames = {"graph_module"sv, "schema_version"sv, "range_constraints"sv,
-                                          "torch_version"sv, "guards_code"sv,   "verifiers"sv};
+    static constexpr std::array kNames = {"graph_module"sv,  "schema_version"sv, "range_constraints"sv,
+                                          "torch_version"sv, "guards_code"sv,    "verifiers"sv};
     return json_.fields(root, "the program", kNames, 0b11, [&](size_t i, od::value value) {
       switch (i) {
-        case 0: return graph_module(value, out);
-        case 1: return version(value, out);
-        case 2: return ranges(value, out.ranges);
-        case 3: return json_.string(value, "torch_version", out.torch_version);
-        case 4: return strings(value, "guards_code", out.guards);
-        default: return strings(value, "verifiers", out.verifiers);
+        case 0:
+          return graph_module(value, out);
+        case 1:
+          return version(value, out);
+        case 2:
+          return ranges(value, out.ranges);
+        case 3:
+          return json_.string(value, "torch_version", out.torch_version);
+        case 4:
+          return strings(value, "guards_code", out.guards);
+        default:
+          return strings(value, "verifiers", out.verifiers);
       }
     });
   }
@@ -83,9 +89,12 @@ class Parser {
     }
     const bool ok = json_.fields(value, "a graph", kNames, 0b111, [&](size_t i, od::value part) {
       switch (i) {
-        case 0: return arguments(part, "the graph's inputs", out.inputs);
-        case 1: return arguments(part, "the graph's outputs", out.outputs);
-        case 2: return nodes(part, out.nodes);
+        case 0:
+          return arguments(part, "the graph's inputs", out.inputs);
+        case 1:
+          return arguments(part, "the graph's outputs", out.outputs);
+        case 2:
+          return nodes(part, out.nodes);
         case 3:
           return json_.each_field(part, "tensor_values", [&](std::string_view name, od::value meta) {
             const auto [slot, fresh] = out.tensors.try_emplace(name);
@@ -111,11 +120,16 @@ class Parser {
       node_index_ = out.size() - 1;
       const bool ok = json_.fields(item, "a node", kNames, 0b111, [&](size_t i, od::value part) {
         switch (i) {
-          case 0: return json_.string(part, "target", node.target);
-          case 1: return named_arguments(part, node.inputs);
-          case 2: return arguments(part, "the node's outputs", node.outputs);
-          case 3: return metadata(part, node);
-          default: return json_.is_null(part) || json_.string(part, "name", node.name);
+          case 0:
+            return json_.string(part, "target", node.target);
+          case 1:
+            return named_arguments(part, node.inputs);
+          case 2:
+            return arguments(part, "the node's outputs", node.outputs);
+          case 3:
+            return metadata(part, node);
+          default:
+            return json_.is_null(part) || json_.string(part, "name", node.name);
         }
       });
       if (!ok) json_.set_context(fmt::format("node {} ({})", node_index_, archive::show(node.target)));
@@ -242,8 +256,8 @@ class Parser {
         return i == 0 ? graph(part, *sub.graph) : json_.string(part, "the sub-graph's name", sub.name);
       });
     }
-    static constexpr std::array kOthers = {"strings"sv,    "complex"sv,   "custom_obj"sv,  "operator"sv, "nested_tensors"sv,
-                                           "int_lists"sv, "float_lists"sv, "string_to_argument"sv};
+    static constexpr std::array kOthers = {"strings"sv,        "complex"sv,   "custom_obj"sv,  "operator"sv,
+                                           "nested_tensors"sv, "int_lists"sv, "float_lists"sv, "string_to_argument"sv};
     for (const std::string_view other : kOthers) {
       if (kind == other) {
         out.emplace<OtherArg>().tag = tag;
@@ -281,7 +295,8 @@ class Parser {
   bool sym_arguments(od::value value, std::string_view tag, SymKind kind, RawArg& out) {
     auto& symbols = out.emplace<SymsArg>();
     symbols.kind = kind;
-    return json_.each_item(value, tag, [&](od::value item) { return sym_argument(item, kind, symbols.items.emplace_back()); });
+    return json_.each_item(value, tag,
+                           [&](od::value item) { return sym_argument(item, kind, symbols.items.emplace_back()); });
   }
 
   bool sym_int(od::value value, RawSymInt& out) {
@@ -302,11 +317,16 @@ class Parser {
     static constexpr std::array kNames = {"dtype"sv, "sizes"sv, "strides"sv, "storage_offset"sv, "layout"sv};
     return json_.fields(value, "a tensor's description", kNames, 0b11111, [&](size_t i, od::value part) {
       switch (i) {
-        case 0: return json_.integer(part, "dtype", out.dtype);
-        case 1: return sym_ints(part, "sizes", out.sizes);
-        case 2: return sym_ints(part, "strides", out.strides);
-        case 3: return sym_int(part, out.offset);
-        default: return json_.integer(part, "layout", out.layout);
+        case 0:
+          return json_.integer(part, "dtype", out.dtype);
+        case 1:
+          return sym_ints(part, "sizes", out.sizes);
+        case 2:
+          return sym_ints(part, "strides", out.strides);
+        case 3:
+          return sym_int(part, out.offset);
+        default:
+          return json_.integer(part, "layout", out.layout);
       }
     });
   }
@@ -316,7 +336,8 @@ class Parser {
     return json_.fields(value, "the signature", kNames, 0b11, [&](size_t i, od::value part) {
       return json_.each_item(part, kNames[i], [&](od::value item) {
         return json_.tagged(item, kNames[i], [&](std::string_view tag, od::value body) {
-          return i == 0 ? input_spec(tag, body, out.inputs.emplace_back()) : output_spec(tag, body, out.outputs.emplace_back());
+          return i == 0 ? input_spec(tag, body, out.inputs.emplace_back())
+                        : output_spec(tag, body, out.outputs.emplace_back());
         });
       });
     });
@@ -335,8 +356,8 @@ class Parser {
         return i == 0 ? json_.string(part, tag, out.name) : argument(part, out.arg);
       });
     }
-    static constexpr std::array kNames = {"arg"sv, "parameter_name"sv, "buffer_name"sv, "tensor_constant_name"sv,
-                                          "custom_obj_name"sv, "persistent"sv};
+    static constexpr std::array kNames = {
+        "arg"sv, "parameter_name"sv, "buffer_name"sv, "tensor_constant_name"sv, "custom_obj_name"sv, "persistent"sv};
     uint32_t required = 1;
     if (tag == "parameter") {
       out.kind = Kind::Parameter;
@@ -392,10 +413,14 @@ class Parser {
     static constexpr std::array kNames = {"path_name"sv, "tensor_meta"sv, "is_param"sv, "use_pickle"sv};
     return json_.fields(value, "a payload", kNames, 0b0011, [&](size_t i, od::value part) {
       switch (i) {
-        case 0: return json_.string(part, "path_name", out.path);
-        case 1: return json_.is_null(part) || tensor_meta(part, out.meta.emplace());
-        case 2: return json_.boolean(part, "is_param", out.is_param);
-        default: return json_.boolean(part, "use_pickle", out.pickled);
+        case 0:
+          return json_.string(part, "path_name", out.path);
+        case 1:
+          return json_.is_null(part) || tensor_meta(part, out.meta.emplace());
+        case 2:
+          return json_.boolean(part, "is_param", out.is_param);
+        default:
+          return json_.boolean(part, "use_pickle", out.pickled);
       }
     });
   }
@@ -425,7 +450,9 @@ std::string_view tag_of(const RawArg& arg) {
       return s.kind == SymKind::Int ? "as_sym_ints" : s.kind == SymKind::Float ? "as_sym_floats" : "as_sym_bools";
     }
     std::string_view operator()(const EnumArg& e) const {
-      return e.kind == EnumArg::Kind::ScalarType ? "as_scalar_type" : e.kind == EnumArg::Kind::Layout ? "as_layout" : "as_memory_format";
+      return e.kind == EnumArg::Kind::ScalarType ? "as_scalar_type"
+             : e.kind == EnumArg::Kind::Layout   ? "as_layout"
+                                                 : "as_memory_format";
     }
     std::string_view operator()(const DeviceArg&) const { return "as_device"; }
     std::string_view operator()(const StringArg&) const { return "as_string"; }
@@ -463,8 +490,10 @@ Result<ExportedProgram> read_exported(const archive::Pt2& archive, std::string_v
     program.schema_minor = other.schema_minor;
   }
   if (program.schema_major != 8) {
-    return input_error(fmt::format("{}: schema version {}.{}, and this reader knows major version 8; save the model again "
-                                   "with torch 2.13 or 2.14", place, program.schema_major, program.schema_minor));
+    return input_error(
+        fmt::format("{}: schema version {}.{}, and this reader knows major version 8; save the model again "
+                    "with torch 2.13 or 2.14",
+                    place, program.schema_major, program.schema_minor));
   }
   return program;
 }

@@ -73,8 +73,9 @@ struct OtherArg {
   std::string_view tag;
 };
 
-using RawArg = std::variant<NoneArg, TensorArg, TensorsArg, int64_t, std::vector<int64_t>, double, std::vector<double>, bool,
-                            std::vector<bool>, SymArg, SymsArg, EnumArg, DeviceArg, StringArg, GraphArg, OtherArg>;
+using RawArg =
+    std::variant<NoneArg, TensorArg, TensorsArg, int64_t, std::vector<int64_t>, double, std::vector<double>, bool,
+                 std::vector<bool>, SymArg, SymsArg, EnumArg, DeviceArg, StringArg, GraphArg, OtherArg>;
 // "as_tensor" …, for messages.
 std::string_view tag_of(const RawArg& arg);
 
@@ -98,7 +99,15 @@ struct RawGraph {
 };
 
 struct RawInputSpec {
-  enum class Kind : uint8_t { User, Parameter, Buffer, TensorConstant, ConstantInput, CustomObject, Token } kind = Kind::User;
+  enum class Kind : uint8_t {
+    User,
+    Parameter,
+    Buffer,
+    TensorConstant,
+    ConstantInput,
+    CustomObject,
+    Token
+  } kind = Kind::User;
   std::string_view name;  // of the value; ConstantInput: of the argument
   std::string_view fqn;   // Parameter, Buffer, TensorConstant, CustomObject
   bool persistent = true;

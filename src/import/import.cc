@@ -26,7 +26,8 @@ Result<ir::Program> Importer::run(const std::string& method) {
 
 namespace {
 
-Result<ir::Program> import_archive(std::shared_ptr<const archive::Pt2> archive, const ir::OpTable& ops, const ImportOptions& options) {
+Result<ir::Program> import_archive(std::shared_ptr<const archive::Pt2> archive, const ir::OpTable& ops,
+                                   const ImportOptions& options) {
   EL_TRY(const std::string_view model, archive->choose_model(options.model));
   EL_TRY(ExportedProgram exported, read_exported(*archive, model));
   EL_TRY(Payloads payloads, Payloads::read(archive, model));
@@ -35,13 +36,15 @@ Result<ir::Program> import_archive(std::shared_ptr<const archive::Pt2> archive, 
 
 }  // namespace
 
-Result<ir::Program> import_pt2(const std::filesystem::path& path, const ir::OpTable& ops, const ImportOptions& options) {
+Result<ir::Program> import_pt2(const std::filesystem::path& path, const ir::OpTable& ops,
+                               const ImportOptions& options) {
   EL_TRY(auto archive, archive::Pt2::open(path));
   return import_archive(std::move(archive), ops, options);
 }
 
-Result<ir::Program> import_bytes(std::span<const std::byte> bytes, std::string source, std::shared_ptr<const void> owner,
-                                 const ir::OpTable& ops, const ImportOptions& options) {
+Result<ir::Program> import_bytes(std::span<const std::byte> bytes, std::string source,
+                                 std::shared_ptr<const void> owner, const ir::OpTable& ops,
+                                 const ImportOptions& options) {
   EL_TRY(auto archive, archive::Pt2::from_bytes(bytes, std::move(source), std::move(owner)));
   return import_archive(std::move(archive), ops, options);
 }

@@ -25,10 +25,12 @@ struct ImportOptions {
 };
 
 // Maps the file for as long as the program, its constants or its origins live.
-Result<ir::Program> import_pt2(const std::filesystem::path& path, const ir::OpTable& ops, const ImportOptions& options = {});
+Result<ir::Program> import_pt2(const std::filesystem::path& path, const ir::OpTable& ops,
+                               const ImportOptions& options = {});
 // The same from memory, which `owner` keeps alive. `source` stands for the file's name in messages.
-Result<ir::Program> import_bytes(std::span<const std::byte> bytes, std::string source, std::shared_ptr<const void> owner,
-                                 const ir::OpTable& ops, const ImportOptions& options = {});
+Result<ir::Program> import_bytes(std::span<const std::byte> bytes, std::string source,
+                                 std::shared_ptr<const void> owner, const ir::OpTable& ops,
+                                 const ImportOptions& options = {});
 
 // What is in an archive, without importing it: works also for programs whose operators are not known.
 struct ArchiveSummary {

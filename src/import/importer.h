@@ -42,7 +42,8 @@ bool is_size_check(std::string_view name);
 
 class Importer {
  public:
-  Importer(std::shared_ptr<const archive::Pt2> archive, ExportedProgram exported, Payloads payloads, const ir::OpTable& ops)
+  Importer(std::shared_ptr<const archive::Pt2> archive, ExportedProgram exported, Payloads payloads,
+           const ir::OpTable& ops)
       : archive_(std::move(archive)), exported_(std::move(exported)), payloads_(std::move(payloads)), ops_(ops) {}
 
   Result<ir::Program> run(const std::string& method);

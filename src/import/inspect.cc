@@ -12,7 +12,9 @@ namespace {
 
 class Describer {
  public:
-  explicit Describer(const ExportedProgram& exported) : exported_(exported) { (void)symbols_.set_ranges(exported.ranges); }
+  explicit Describer(const ExportedProgram& exported) : exported_(exported) {
+    (void)symbols_.set_ranges(exported.ranges);
+  }
 
   std::string type(const RawArg& arg) {
     if (const auto* tensor = std::get_if<TensorArg>(&arg)) {
@@ -83,7 +85,8 @@ Result<ArchiveSummary> inspect_pt2(const std::filesystem::path& path, const Impo
   out.model = model;
   out.torch_version = exported.torch_version.empty() ? "2.4 or before" : std::string(exported.torch_version);
   out.schema_version = fmt::format("{}.{}", exported.schema_major, exported.schema_minor);
-  for (const std::string_view dialect : exported.verifiers) out.dialect += (out.dialect.empty() ? "" : ", ") + std::string(dialect);
+  for (const std::string_view dialect : exported.verifiers)
+    out.dialect += (out.dialect.empty() ? "" : ", ") + std::string(dialect);
   out.file_bytes = archive->file_size();
   out.program_bytes = exported.json_bytes;
   for (const archive::ZipEntry& entry : archive->entries()) {
@@ -99,12 +102,24 @@ Result<ArchiveSummary> inspect_pt2(const std::filesystem::path& path, const Impo
   for (size_t i = 0; i < exported.inputs.size(); ++i) {
     const RawInputSpec& spec = exported.inputs[i];
     switch (spec.kind) {
-      case RawInputSpec::Kind::Parameter: ++out.parameters; break;
-      case RawInputSpec::Kind::Buffer: ++out.buffers; break;
-      case RawInputSpec::Kind::TensorConstant: ++out.tensor_constants; break;
-      case RawInputSpec::Kind::User: out.inputs.push_back({name_of(spec.arg), describe.type(spec.arg)}); break;
-      case RawInputSpec::Kind::ConstantInput: out.inputs.push_back({std::string(spec.name), describe.type(spec.arg)}); break;
-      default: out.inputs.push_back({std::string(spec.name), "object"}); break;
+      case RawInputSpec::Kind::Parameter:
+        ++out.parameters;
+        break;
+      case RawInputSpec::Kind::Buffer:
+        ++out.buffers;
+        break;
+      case RawInputSpec::Kind::TensorConstant:
+        ++out.tensor_constants;
+        break;
+      case RawInputSpec::Kind::User:
+        out.inputs.push_back({name_of(spec.arg), describe.type(spec.arg)});
+        break;
+      case RawInputSpec::Kind::ConstantInput:
+        out.inputs.push_back({std::string(spec.name), describe.type(spec.arg)});
+        break;
+      default:
+        out.inputs.push_back({std::string(spec.name), "object"});
+        break;
     }
   }
   for (const RawOutputSpec& spec : exported.outputs) {

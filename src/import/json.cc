@@ -32,15 +32,18 @@ bool JsonReader::number(od::value value, std::string_view what, double& out) {
 bool JsonReader::fail(std::string_view what, std::string_view expected, std::string_view found) {
   if (fault_) return false;
   size_t offset = started_ ? text_.size() : 0;
-  if (const char* place = nullptr; started_ && document_.current_location().get(place) == simdjson::SUCCESS && place >= text_.data()) {
+  if (const char* place = nullptr;
+      started_ && document_.current_location().get(place) == simdjson::SUCCESS && place >= text_.data()) {
     offset = std::min(offset, static_cast<size_t>(place - text_.data()));
   }
   fault_ = {offset, std::string(what), std::string(expected), std::string(found)};
   return false;
 }
 
-bool JsonReader::misfit(simdjson::error_code code, std::string_view what, std::string_view expected, std::string_view token) {
-  if (code != simdjson::INCORRECT_TYPE && code != simdjson::NUMBER_ERROR && code != simdjson::NUMBER_OUT_OF_RANGE) return fault(code, what);
+bool JsonReader::misfit(simdjson::error_code code, std::string_view what, std::string_view expected,
+                        std::string_view token) {
+  if (code != simdjson::INCORRECT_TYPE && code != simdjson::NUMBER_ERROR && code != simdjson::NUMBER_OUT_OF_RANGE)
+    return fault(code, what);
   constexpr size_t kMost = 40;
   return fail(what, expected, archive::show(token.substr(0, std::min(token.find_last_not_of(" \t\r\n") + 1, kMost))));
 }
@@ -64,9 +67,10 @@ bool JsonReader::fault(simdjson::error_code code, std::string_view what) {
 
 Error JsonReader::take_error() {
   EL_CHECK(fault_.has_value(), "a JSON read failed without saying why");
-  return input_error(fmt::format("{}, byte {}{}{}: {}: expected {}, found {}; the file is damaged or was not written by "
-                                 "torch.export.save", place_, fault_->offset, context_.empty() ? "" : ", ", context_, fault_->what,
-                                 fault_->expected, fault_->found));
+  return input_error(fmt::format(
+      "{}, byte {}{}{}: {}: expected {}, found {}; the file is damaged or was not written by "
+      "torch.export.save",
+      place_, fault_->offset, context_.empty() ? "" : ", ", context_, fault_->what, fault_->expected, fault_->found));
 }
 
 }  // namespace edgelift::importer

@@ -39,7 +39,8 @@ class JsonReader {
     if (const auto code = document_.get_object().get(root)) return fault(code, "the document");
     if (!read_root(root)) return false;
     // The on-demand parser stops at the root's closing brace.
-    if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS) return fail("the document", "ends", "more text");
+    if (document_.current_location().error() != simdjson::OUT_OF_BOUNDS)
+      return fail("the document", "ends", "more text");
     return true;
   }
 
@@ -65,7 +66,8 @@ class JsonReader {
   // An object with known fields: read(i, value) for names[i]. Unknown fields are ignored, a field that occurs twice is
   // a fault, and so is a missing one of `required` (a bit a name).
   template <class Object, class F>
-  bool fields(Object object, std::string_view what, std::span<const std::string_view> names, uint32_t required, F&& read) {
+  bool fields(Object object, std::string_view what, std::span<const std::string_view> names, uint32_t required,
+              F&& read) {
     uint32_t seen = 0;
     const bool ok = each_field(object, what, [&](std::string_view key, od::value value) {
       for (size_t i = 0; i < names.size(); ++i) {
@@ -116,10 +118,12 @@ class JsonReader {
   // The text between the quotes, escaped as it stands there. Nothing is decoded.
   bool raw_string(od::value value, std::string_view what, std::string_view& out) {
     std::string_view token = value.raw_json_token();
-    while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) {
+    while (!token.empty() &&
+           (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' || token.back() == '\t')) {
       token.remove_suffix(1);
     }
-    if (token.size() < 2 || token.front() != '"' || token.back() != '"') return fail(what, "a string", "something else");
+    if (token.size() < 2 || token.front() != '"' || token.back() != '"')
+      return fail(what, "a string", "something else");
     out = token.substr(1, token.size() - 2);
     return true;
   }

@@ -84,7 +84,8 @@ Status Importer::number_node(const RawNode& raw, std::string_view function, Scop
 
 Status Importer::size_node(const RawNode& raw, Scope& scope) {
   const std::string& name = resolve(raw.target).target.name;
-  if (raw.inputs.empty() || !std::holds_alternative<TensorArg>(raw.inputs[0].value)) return fail("the first argument is not a tensor");
+  if (raw.inputs.empty() || !std::holds_alternative<TensorArg>(raw.inputs[0].value))
+    return fail("the first argument is not a tensor");
   EL_TRY(const ir::Value* const value, tensor_named(std::get<TensorArg>(raw.inputs[0].value).name, scope));
   const ir::Type& type = value->type;
   // Strides and offsets are those of eager PyTorch, which only the file knows.
@@ -114,7 +115,8 @@ Status Importer::define_number(const RawNode& raw, SymValue computed, Scope& sco
     if (const SymInt* size = as_size(value)) {
       const auto* known = std::get_if<SymInt>(&computed);
       if (known != nullptr && known_different(*known, *size)) {
-        return fail(fmt::format("the file says that {} is {}, but it is {}", show(out->name), size->str(), known->str()));
+        return fail(
+            fmt::format("the file says that {} is {}, but it is {}", show(out->name), size->str(), known->str()));
       }
       computed = *size;
     }
@@ -137,7 +139,8 @@ Status Importer::inlined_node(const RawNode& raw, size_t graph_index, Scope& sco
     const RawArg& input = sub.inputs[i];
     if (const auto* tensor = std::get_if<TensorArg>(&input)) {
       const auto* given = std::get_if<TensorArg>(&operand);
-      if (given == nullptr) return fail(fmt::format("operand {} is {}, the sub-graph takes a tensor", i, tag_of(operand)));
+      if (given == nullptr)
+        return fail(fmt::format("operand {} is {}, the sub-graph takes a tensor", i, tag_of(operand)));
       EL_TRY(const Bound* const bound, lookup(given->name, scope));
       EL_TRY_OK(define(inner, tensor->name, *bound));
     } else if (const auto* symbolic = std::get_if<SymArg>(&input); symbolic != nullptr && symbolic->is_name()) {
@@ -152,15 +155,20 @@ Status Importer::inlined_node(const RawNode& raw, size_t graph_index, Scope& sco
   const auto names = [](const std::vector<RawArg>& args) {
     std::vector<std::string_view> out;
     for (const RawArg& arg : args) {
-      if (const auto* tensor = std::get_if<TensorArg>(&arg)) out.push_back(tensor->name);
-      else if (const auto* list = std::get_if<TensorsArg>(&arg)) out.insert(out.end(), list->names.begin(), list->names.end());
-      else if (const auto* symbolic = std::get_if<SymArg>(&arg)) out.push_back(symbolic->name);
-      else out.emplace_back();
+      if (const auto* tensor = std::get_if<TensorArg>(&arg))
+        out.push_back(tensor->name);
+      else if (const auto* list = std::get_if<TensorsArg>(&arg))
+        out.insert(out.end(), list->names.begin(), list->names.end());
+      else if (const auto* symbolic = std::get_if<SymArg>(&arg))
+        out.push_back(symbolic->name);
+      else
+        out.emplace_back();
     }
     return out;
   };
   const std::vector<std::string_view> from = names(sub.outputs), to = names(raw.outputs);
-  if (from.size() != to.size()) return fail(fmt::format("the sub-graph has {} outputs, the node {}", from.size(), to.size()));
+  if (from.size() != to.size())
+    return fail(fmt::format("the sub-graph has {} outputs, the node {}", from.size(), to.size()));
   for (size_t i = 0; i < from.size(); ++i) {
     if (to[i].data() == nullptr) continue;  // None
     EL_TRY(const Bound* const bound, lookup(from[i], inner));
@@ -172,7 +180,8 @@ Status Importer::inlined_node(const RawNode& raw, size_t graph_index, Scope& sco
 Result<ir::Type> Importer::check_type(const RawTensorMeta& meta, const ir::Type& inferred, std::string_view name) {
   Result<DType> dtype = dtype_of(meta.dtype);
   const auto contradiction = [&](std::string recorded) {
-    return fail(fmt::format("the file says that {} is {}, by the operator's shape rule it is {}", show(name), recorded, inferred.str()),
+    return fail(fmt::format("the file says that {} is {}, by the operator's shape rule it is {}", show(name), recorded,
+                            inferred.str()),
                 "the file is damaged, or edgelift's rule is wrong: please report it");
   };
   if (!dtype) return fail(fmt::format("result {}: {}", show(name), dtype.error().message));
@@ -193,7 +202,9 @@ Result<ir::Type> Importer::check_type(const RawTensorMeta& meta, const ir::Type&
     same = size->is_const() && rule.is_const() ? *size == rule : !known_different(*size, rule);
   }
   if (!same) return contradiction(out.str());
-  if (!holdable(out.sizes)) return fail(fmt::format("result {}: its sizes {} multiply to more elements than memory can hold", show(name), ir::shape_text(out.sizes)));
+  if (!holdable(out.sizes))
+    return fail(fmt::format("result {}: its sizes {} multiply to more elements than memory can hold", show(name),
+                            ir::shape_text(out.sizes)));
   return out;
 }
 
@@ -210,7 +221,8 @@ Status Importer::result_types(const RawNode& raw, const ir::Op& op, const std::v
       const auto* list = std::get_if<TensorsArg>(&output);
       if (list == nullptr) return fail(fmt::format("result {} is {}, expected as_tensors", i, tag_of(output)));
       names.insert(names.end(), list->names.begin(), list->names.end());
-    } else if (const auto* tensor = std::get_if<TensorArg>(&output); tensor != nullptr && returns[i].kind == ir::ReturnKind::Tensor) {
+    } else if (const auto* tensor = std::get_if<TensorArg>(&output);
+               tensor != nullptr && returns[i].kind == ir::ReturnKind::Tensor) {
       names.push_back(tensor->name);
     } else if (const auto* symbolic = std::get_if<SymArg>(&output);
                symbolic != nullptr && symbolic->is_name() && returns[i].kind != ir::ReturnKind::Tensor) {
@@ -222,7 +234,8 @@ Status Importer::result_types(const RawNode& raw, const ir::Op& op, const std::v
     }
   }
   if (names.size() != inferred.size()) {
-    return fail(fmt::format("the file lists {} results, by the operator's shape rule there are {}", names.size(), inferred.size()));
+    return fail(fmt::format("the file lists {} results, by the operator's shape rule there are {}", names.size(),
+                            inferred.size()));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].data() == nullptr || !inferred[i].is_tensor()) {
@@ -230,15 +243,16 @@ Status Importer::result_types(const RawNode& raw, const ir::Op& op, const std::v
       continue;
     }
     const auto meta = scope.raw->tensors.find(names[i]);
-    if (meta == scope.raw->tensors.end()) return fail(fmt::format("result {} has no entry in tensor_values", show(names[i])));
+    if (meta == scope.raw->tensors.end())
+      return fail(fmt::format("result {} has no entry in tensor_values", show(names[i])));
     EL_TRY(ir::Type type, check_type(meta->second, inferred[i], names[i]));
     types.push_back(std::move(type));
   }
   return Ok{};
 }
 
-// A rule that meets arguments it did not reckon with is a defect of the rule, yet the person wants to know where; except
-// where the file gives a number for a tensor, which only arithmetic takes.
+// A rule that meets arguments it did not reckon with is a defect of the rule, yet the person wants to know where;
+// except where the file gives a number for a tensor, which only arithmetic takes.
 Result<std::vector<ir::Type>> Importer::infer(const ir::Op& op, const std::vector<ir::Arg>& args) const {
   try {
     return ops_.infer(op, args);
@@ -277,7 +291,8 @@ Status Importer::operator_node(const RawNode& raw, const ir::Op& op, Scope& scop
   return Ok{};
 }
 
-Status Importer::bind_results(const RawNode& raw, ir::Node& node, const std::vector<std::string_view>& names, Scope& scope) {
+Status Importer::bind_results(const RawNode& raw, ir::Node& node, const std::vector<std::string_view>& names,
+                              Scope& scope) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].data() == nullptr) continue;
     ir::Value* value = node.results[i];
@@ -289,7 +304,8 @@ Status Importer::bind_results(const RawNode& raw, ir::Node& node, const std::vec
     } else if (value->type.kind == ir::Type::Kind::Int) {
       // A number read from a tensor: the symbol that the file gives it, or one of its own.
       const auto recorded = scope.raw->sym_ints.find(names[i]);
-      if (recorded == scope.raw->sym_ints.end()) return fail(fmt::format("result {} has no entry in sym_int_values", show(names[i])));
+      if (recorded == scope.raw->sym_ints.end())
+        return fail(fmt::format("result {} has no entry in sym_int_values", show(names[i])));
       SymValue number = symbols_.value(recorded->second);
       const SymInt* size = as_size(number);
       if (size == nullptr) return fail(fmt::format("result {} is not an integer symbol", show(names[i])));

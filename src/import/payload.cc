@@ -28,28 +28,50 @@ bool has_odd_bool(std::span<const std::byte> bytes) {
 
 Result<DType> dtype_of(int64_t number) {
   switch (number) {
-    case 1: return DType::U8;
-    case 2: return DType::I8;
-    case 3: return DType::I16;
-    case 4: return DType::I32;
-    case 5: return DType::I64;
-    case 6: return DType::F16;
-    case 7: return DType::F32;
-    case 8: return DType::F64;
-    case 9: return DType::C32;
-    case 10: return DType::C64;
-    case 11: return DType::C128;
-    case 12: return DType::Bool;
-    case 13: return DType::BF16;
-    case 28: return DType::U16;
-    case 29: return DType::F8E4M3FN;
-    case 30: return DType::F8E5M2;
-    case 31: return DType::F8E4M3FNUZ;
-    case 32: return DType::F8E5M2FNUZ;
-    case 34: return DType::U32;
-    case 35: return DType::U64;
-    case 33: return input_error("element type 33 (float8_e8m0fnu) has no counterpart in ExecuTorch");
-    default: return input_error(fmt::format("element type {} is not one of the export schema's", number));
+    case 1:
+      return DType::U8;
+    case 2:
+      return DType::I8;
+    case 3:
+      return DType::I16;
+    case 4:
+      return DType::I32;
+    case 5:
+      return DType::I64;
+    case 6:
+      return DType::F16;
+    case 7:
+      return DType::F32;
+    case 8:
+      return DType::F64;
+    case 9:
+      return DType::C32;
+    case 10:
+      return DType::C64;
+    case 11:
+      return DType::C128;
+    case 12:
+      return DType::Bool;
+    case 13:
+      return DType::BF16;
+    case 28:
+      return DType::U16;
+    case 29:
+      return DType::F8E4M3FN;
+    case 30:
+      return DType::F8E5M2;
+    case 31:
+      return DType::F8E4M3FNUZ;
+    case 32:
+      return DType::F8E5M2FNUZ;
+    case 34:
+      return DType::U32;
+    case 35:
+      return DType::U64;
+    case 33:
+      return input_error("element type 33 (float8_e8m0fnu) has no counterpart in ExecuTorch");
+    default:
+      return input_error(fmt::format("element type {} is not one of the export schema's", number));
   }
 }
 
@@ -69,8 +91,8 @@ Result<Payloads> Payloads::read(std::shared_ptr<const archive::Pt2> archive, std
 }
 
 Result<Payload> Payloads::find(const RawInputSpec& spec) const {
-  const bool in_weights = spec.kind == RawInputSpec::Kind::Parameter ||
-                          (spec.kind == RawInputSpec::Kind::Buffer && spec.persistent);
+  const bool in_weights =
+      spec.kind == RawInputSpec::Kind::Parameter || (spec.kind == RawInputSpec::Kind::Buffer && spec.persistent);
   const PayloadTable& table = in_weights ? weights_ : constants_;
   const auto fail = [&](std::string_view what) {
     return input_error(fmt::format("{}: {} {}: {}; save the model again with torch.export.save", archive_->source(),
@@ -80,19 +102,22 @@ Result<Payload> Payloads::find(const RawInputSpec& spec) const {
   if (row == table.rows.end()) return fail(fmt::format("not listed in entry {}/{}", archive_->root(), table.entry));
   const RawPayload& payload = row->second;
   if (payload.pickled) {
-    return fail("stored as a pickle, which is never read (a tensor subclass, as quantization by torchao leaves them?); "
-                "unwrap it to plain tensors before export");
+    return fail(
+        "stored as a pickle, which is never read (a tensor subclass, as quantization by torchao leaves them?); "
+        "unwrap it to plain tensors before export");
   }
   if (!payload.meta) return fail("an object, where a tensor is expected");
   const RawTensorMeta& meta = *payload.meta;
 
-  const bool plain = !payload.path.empty() && payload.path.find_first_not_of('.') != payload.path.npos &&
-                     std::all_of(payload.path.begin(), payload.path.end(), [](char c) {
-                       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-                     });
+  const bool plain =
+      !payload.path.empty() && payload.path.find_first_not_of('.') != payload.path.npos &&
+      std::all_of(payload.path.begin(), payload.path.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+      });
   if (!plain) return fail(fmt::format("its path_name {} is not a plain file name", show(payload.path)));
   const archive::ZipEntry* entry = archive_->find(table.folder + std::string(payload.path));
-  if (entry == nullptr) return fail(fmt::format("entry {}/{}{} is missing", archive_->root(), table.folder, payload.path));
+  if (entry == nullptr)
+    return fail(fmt::format("entry {}/{}{} is missing", archive_->root(), table.folder, payload.path));
   EL_TRY(const std::span<const std::byte> bytes, archive_->data(*entry));
 
   const Result<DType> dtype = dtype_of(meta.dtype);
@@ -100,7 +125,8 @@ Result<Payload> Payloads::find(const RawInputSpec& spec) const {
   if (meta.layout != kStridedLayout) {
     return fail(fmt::format("layout {} (sparse or foreign), expected 7 (strided)", meta.layout));
   }
-  if (meta.sizes.size() > kMostDims) return fail(fmt::format("{} dimensions, at most {} are read", meta.sizes.size(), kMostDims));
+  if (meta.sizes.size() > kMostDims)
+    return fail(fmt::format("{} dimensions, at most {} are read", meta.sizes.size(), kMostDims));
   if (meta.strides.size() != meta.sizes.size()) {
     return fail(fmt::format("{} sizes but {} strides", meta.sizes.size(), meta.strides.size()));
   }
@@ -111,7 +137,8 @@ Result<Payload> Payloads::find(const RawInputSpec& spec) const {
     sizes.push_back(meta.sizes[i].value);
     strides.push_back(meta.strides[i].value);
     if (sizes.back() < 0 || strides.back() < 0) {
-      return fail(fmt::format("dimension {} has size {} and stride {}; neither may be negative", i, sizes.back(), strides.back()));
+      return fail(fmt::format("dimension {} has size {} and stride {}; neither may be negative", i, sizes.back(),
+                              strides.back()));
     }
     if (numel) numel = checked_mul(*numel, std::max<int64_t>(sizes.back(), 1));
   }
@@ -121,19 +148,22 @@ Result<Payload> Payloads::find(const RawInputSpec& spec) const {
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) numel = 0;
 
   if (bytes.size() % byte_size(*dtype) != 0) {
-    return fail(fmt::format("entry {} holds {} bytes, not a multiple of the {} bytes of {}", show(entry->name), bytes.size(),
-                            width, long_name(*dtype)));
+    return fail(fmt::format("entry {} holds {} bytes, not a multiple of the {} bytes of {}", show(entry->name),
+                            bytes.size(), width, long_name(*dtype)));
   }
   if (*numel > 0) {
     if (bytes.empty()) {
-      return fail(fmt::format("its values were not saved: entry {} is empty, as for a model exported with fake or meta "
-                              "tensors", show(entry->name)));
+      return fail(
+          fmt::format("its values were not saved: entry {} is empty, as for a model exported with fake or meta "
+                      "tensors",
+                      show(entry->name)));
     }
     __int128 last = meta.offset.value;
     for (size_t i = 0; i < sizes.size(); ++i) last += static_cast<__int128>(sizes[i] - 1) * strides[i];
     const __int128 have = static_cast<__int128>(bytes.size()) / width;
     if (last >= have) {
-      return fail(fmt::format("needs {} elements of {}, entry {} has {}", last < kUnbounded ? fmt::to_string(static_cast<int64_t>(last) + 1) : "more than 2^63",
+      return fail(fmt::format("needs {} elements of {}, entry {} has {}",
+                              last < kUnbounded ? fmt::to_string(static_cast<int64_t>(last) + 1) : "more than 2^63",
                               long_name(*dtype), show(entry->name), static_cast<int64_t>(have)));
     }
   }
@@ -149,12 +179,15 @@ Result<Payload> Payloads::find(const RawInputSpec& spec) const {
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % std::min<size_t>(byte_size(*dtype), 16) == 0;
   if (odd || !aligned) {
     auto copy = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-    if (odd) std::transform(copy->begin(), copy->end(), copy->begin(), [](std::byte b) { return std::byte(b != std::byte{0}); });
+    if (odd)
+      std::transform(copy->begin(), copy->end(), copy->begin(),
+                     [](std::byte b) { return std::byte(b != std::byte{0}); });
     storage = *copy;
     owner = std::move(copy);
   }
   strides = strides_for(sizes, std::move(strides), *numel);
-  out.data = TensorData(*dtype, std::move(sizes), std::move(strides), *numel == 0 ? 0 : meta.offset.value, storage, std::move(owner));
+  out.data = TensorData(*dtype, std::move(sizes), std::move(strides), *numel == 0 ? 0 : meta.offset.value, storage,
+                        std::move(owner));
   return out;
 }
 

@@ -86,11 +86,14 @@ bool holdable(const ir::Shape& sizes) {
 
 Result<ir::Type> Importer::tensor_type(const RawTensorMeta& meta, std::string_view name) {
   Result<DType> dtype = dtype_of(meta.dtype);
-  if (!dtype) return fail(fmt::format("tensor {}: {}", show(name), dtype.error().message), "export it in another dtype");
+  if (!dtype)
+    return fail(fmt::format("tensor {}: {}", show(name), dtype.error().message), "export it in another dtype");
   if (meta.layout != kStridedLayout) {
-    return fail(fmt::format("tensor {} has layout {} (sparse or foreign), expected 7 (strided)", show(name), meta.layout));
+    return fail(
+        fmt::format("tensor {} has layout {} (sparse or foreign), expected 7 (strided)", show(name), meta.layout));
   }
-  if (meta.sizes.size() > 64) return fail(fmt::format("tensor {} has {} dimensions, at most 64 are read", show(name), meta.sizes.size()));
+  if (meta.sizes.size() > 64)
+    return fail(fmt::format("tensor {} has {} dimensions, at most 64 are read", show(name), meta.sizes.size()));
   ir::Shape sizes;
   sizes.reserve(meta.sizes.size());
   for (const RawSymInt& raw : meta.sizes) {
@@ -101,11 +104,13 @@ Result<ir::Type> Importer::tensor_type(const RawTensorMeta& meta, std::string_vi
       return fail(fmt::format("tensor {}: size {} cannot be used: {}", show(name), show(raw.expr),
                               opaque != nullptr ? opaque->why : "it is not a whole number"));
     }
-    if (size->is_const() && size->value() < 0) return fail(fmt::format("tensor {} has a negative size, {}", show(name), size->value()));
+    if (size->is_const() && size->value() < 0)
+      return fail(fmt::format("tensor {} has a negative size, {}", show(name), size->value()));
     sizes.push_back(*size);
   }
   if (!holdable(sizes)) {
-    return fail(fmt::format("tensor {}: its sizes {} multiply to more elements than memory can hold", show(name), ir::shape_text(sizes)));
+    return fail(fmt::format("tensor {}: its sizes {} multiply to more elements than memory can hold", show(name),
+                            ir::shape_text(sizes)));
   }
   return ir::Type::tensor(*dtype, std::move(sizes));
 }
@@ -170,7 +175,8 @@ Status Importer::user_input(const RawInputSpec& spec, const RawArg& arg, Scope& 
       return fail(fmt::format("input {} of the graph is not the one that its signature names", show(tensor->name)));
     }
     const auto meta = exported_.graph.tensors.find(tensor->name);
-    if (meta == exported_.graph.tensors.end()) return fail(fmt::format("input {} has no entry in tensor_values", show(tensor->name)));
+    if (meta == exported_.graph.tensors.end())
+      return fail(fmt::format("input {} has no entry in tensor_values", show(tensor->name)));
     EL_TRY(ir::Type type, tensor_type(meta->second, tensor->name));
     std::vector<SymInt> strides = eager_strides(meta->second, type);
     type.dim_order = dim_order_of(type, strides);
@@ -183,14 +189,17 @@ Status Importer::user_input(const RawInputSpec& spec, const RawArg& arg, Scope& 
   }
   if (const auto* symbolic = std::get_if<SymArg>(&arg); symbolic != nullptr && symbolic->is_name()) {
     using Kind = ir::Type::Kind;
-    const Kind kind = symbolic->kind == SymKind::Int ? Kind::Int : symbolic->kind == SymKind::Float ? Kind::Float : Kind::Bool;
+    const Kind kind = symbolic->kind == SymKind::Int     ? Kind::Int
+                      : symbolic->kind == SymKind::Float ? Kind::Float
+                                                         : Kind::Bool;
     Bound bound;
     if (symbolic->kind != SymKind::Int) {
       bound.number = graph_->add_input(std::string(symbolic->name), ir::Type::scalar(kind));
       return define(scope, symbolic->name, std::move(bound));
     }
     const auto raw = exported_.graph.sym_ints.find(symbolic->name);
-    if (raw == exported_.graph.sym_ints.end()) return fail(fmt::format("input {} has no entry in sym_int_values", show(symbolic->name)));
+    if (raw == exported_.graph.sym_ints.end())
+      return fail(fmt::format("input {} has no entry in sym_int_values", show(symbolic->name)));
     bound.number = symbols_.value(raw->second);
     const auto* size = std::get_if<SymInt>(&bound.number);
     ir::Value* value = graph_->add_input(std::string(symbolic->name), ir::Type::scalar(kind));
@@ -238,7 +247,8 @@ Result<ir::Value*> Importer::constant_of(size_t weight) {
     EL_TRY(const ir::Type recorded, tensor_type(meta->second, spec.name));
     const ir::Type stored = constant->type();
     if (recorded.dtype != stored.dtype || recorded.sizes != stored.sizes) {
-      return fail(fmt::format("weight {} is {} in the graph and {} in the archive", show(spec.fqn), recorded.str(), stored.str()));
+      return fail(fmt::format("weight {} is {} in the graph and {} in the archive", show(spec.fqn), recorded.str(),
+                              stored.str()));
     }
   }
   ir::Value* value = graph_->constant_value(constant);
@@ -266,7 +276,8 @@ Status Importer::check_overlaps() {
     const auto [a_first, a_last] = extent(found->second->data);
     const auto [b_first, b_last] = extent(s.constant->data);
     if (a_last < b_first || b_last < a_first) continue;
-    return fail(fmt::format("the program writes {}, which shares memory with {}", show(found->second->name), show(s.constant->name)),
+    return fail(fmt::format("the program writes {}, which shares memory with {}", show(found->second->name),
+                            show(s.constant->name)),
                 "clone one of them before export");
   }
   return Ok{};
@@ -293,11 +304,13 @@ Result<ir::OutputSpec> Importer::user_output(const RawArg& arg, Scope& scope) {
     } else if (auto* const* value = std::get_if<ir::Value*>(&number)) {
       out.value = *value;
     } else {
-      return fail(fmt::format("an output cannot be computed: {}", std::get<Opaque>(number).why), "return a tensor instead");
+      return fail(fmt::format("an output cannot be computed: {}", std::get<Opaque>(number).why),
+                  "return a tensor instead");
     }
     return out;
   }
-  return fail(fmt::format("an output of kind {} is not supported; expected a tensor, a number, a string or None", tag_of(arg)));
+  return fail(
+      fmt::format("an output of kind {} is not supported; expected a tensor, a number, a string or None", tag_of(arg)));
 }
 
 Status Importer::outputs(Scope& scope) {
@@ -322,8 +335,9 @@ Status Importer::outputs(Scope& scope) {
       continue;
     }
     if (spec.kind == Kind::Other) {
-      return fail(fmt::format("output {} is of kind {}, which a program for inference does not have", i, show(spec.tag)),
-                  "export the forward pass alone");
+      return fail(
+          fmt::format("output {} is of kind {}, which a program for inference does not have", i, show(spec.tag)),
+          "export the forward pass alone");
     }
     ir::OutputSpec output;
     EL_TRY(output.value, tensor_named(tensor->name, scope));
@@ -331,7 +345,8 @@ Status Importer::outputs(Scope& scope) {
     if (spec.kind == Kind::InputMutation) {
       output.kind = ir::OutputSpec::Kind::InputMutation;
       const auto found = scope.names.find(spec.target);
-      if (found == scope.names.end() || found->second.kind != Bound::Kind::Tensor || !found->second.tensor->is_input()) {
+      if (found == scope.names.end() || found->second.kind != Bound::Kind::Tensor ||
+          !found->second.tensor->is_input()) {
         return fail(fmt::format("output {} writes input {}, which does not exist", i, show(spec.target)));
       }
       output.input = found->second.tensor->index;
@@ -339,14 +354,16 @@ Status Importer::outputs(Scope& scope) {
     } else {
       output.kind = ir::OutputSpec::Kind::BufferMutation;
       const auto found = weight_of_fqn_.find(spec.target);
-      if (found == weight_of_fqn_.end()) return fail(fmt::format("output {} writes {}, which does not exist", i, show(spec.target)));
+      if (found == weight_of_fqn_.end())
+        return fail(fmt::format("output {} writes {}, which does not exist", i, show(spec.target)));
       EL_TRY(ir::Constant* const constant, weight_constant(found->second));
       constant->is_mutable = true;
       output.target = constant;
       target = constant->type();
     }
     if (output.value->type.dtype != target.dtype || output.value->type.rank() != target.rank()) {
-      return fail(fmt::format("output {} writes a {} into {}, which is {}", i, output.value->type.str(), show(spec.target), target.str()));
+      return fail(fmt::format("output {} writes a {} into {}, which is {}", i, output.value->type.str(),
+                              show(spec.target), target.str()));
     }
     graph_->outputs().push_back(std::move(output));
   }

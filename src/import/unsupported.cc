@@ -18,8 +18,8 @@ Target parse_target(std::string_view target) {
     const std::string_view path = target.substr(10);
     const size_t first = path.find('.'), last = path.rfind('.');
     if (first != path.npos && last > first + 1 && first > 0 && last + 1 < path.size()) {
-      return {Target::Kind::Operator,
-              fmt::format("{}::{}.{}", path.substr(0, first), path.substr(first + 1, last - first - 1), path.substr(last + 1))};
+      return {Target::Kind::Operator, fmt::format("{}::{}.{}", path.substr(0, first),
+                                                  path.substr(first + 1, last - first - 1), path.substr(last + 1))};
     }
   } else if (target.starts_with("_operator.") || target.starts_with("math.")) {
     return {Target::Kind::Number, last_part()};
@@ -31,7 +31,8 @@ Target parse_target(std::string_view target) {
 
 std::optional<size_t> inlined_graph(const Target& target, const RawNode& node) {
   const auto graph_at = [&](size_t i) {
-    return i < node.inputs.size() && std::holds_alternative<GraphArg>(node.inputs[i].value) ? std::optional(i) : std::nullopt;
+    return i < node.inputs.size() && std::holds_alternative<GraphArg>(node.inputs[i].value) ? std::optional(i)
+                                                                                            : std::nullopt;
   };
   if (target.name == "wrap_with_set_grad_enabled") return graph_at(1);
   if (target.name == "wrap_with_autocast" && node.inputs.size() > 2) {
@@ -81,8 +82,10 @@ void Importer::find_unsupported(const RawGraph& graph) {
         if (resolved.op == nullptr && !resolved.is_size && !resolved.is_check) {
           // What reads the parts of a tensor subclass: its bytes are a pickle, so they could not be read either.
           const bool subclass = resolved.target.name.starts_with("export::access_subclass_inner_tensor.");
-          note_unsupported(node, resolved.target.name + (subclass ? " (a weight is a tensor subclass, stored as a pickle: call torchao's "
-                                                                    "unwrap_tensor_subclass(model) before export)" : ""));
+          note_unsupported(node, resolved.target.name +
+                                     (subclass ? " (a weight is a tensor subclass, stored as a pickle: call torchao's "
+                                                 "unwrap_tensor_subclass(model) before export)"
+                                               : ""));
         }
         break;
       case Target::Kind::HigherOrder:
@@ -90,7 +93,8 @@ void Importer::find_unsupported(const RawGraph& graph) {
           find_unsupported(*std::get<GraphArg>(node.inputs[*index].value).graph);
         } else {
           const bool autocast = resolved.target.name == "wrap_with_autocast";
-          note_unsupported(node, fmt::format("higher_order::{}{}", resolved.target.name, autocast ? " (enabled autocast)" : ""));
+          note_unsupported(
+              node, fmt::format("higher_order::{}{}", resolved.target.name, autocast ? " (enabled autocast)" : ""));
         }
         break;
       case Target::Kind::Number:
@@ -108,15 +112,20 @@ Status Importer::check_operators() {
   std::string list;
   for (size_t i = 0; i < std::min(unsupported_.size(), kMostNamed); ++i) {
     const Unsupported& u = unsupported_[i];
-    list += fmt::format("{}{} ({}{}{})", i == 0 ? "" : ", ", u.what, u.count == 1 ? "once" : fmt::format("{} times", u.count),
-                        u.first_line.empty() ? "" : u.count == 1 ? ", at " : ", first at ", u.first_line);
+    list += fmt::format("{}{} ({}{}{})", i == 0 ? "" : ", ", u.what,
+                        u.count == 1 ? "once" : fmt::format("{} times", u.count),
+                        u.first_line.empty() ? ""
+                        : u.count == 1       ? ", at "
+                                             : ", first at ",
+                        u.first_line);
   }
   if (unsupported_.size() > kMostNamed) list += fmt::format(", and {} more", unsupported_.size() - kMostNamed);
   const bool one = unsupported_.size() == 1;
-  return input_error(fmt::format("{}: {} not supported: {}; rewrite the model without {}, or try "
-                                 "exported.run_decompositions() before saving",
-                                 archive_->source(), one ? "an operator is" : fmt::format("{} operators are", unsupported_.size()),
-                                 list, one ? "it" : "them"));
+  return input_error(
+      fmt::format("{}: {} not supported: {}; rewrite the model without {}, or try "
+                  "exported.run_decompositions() before saving",
+                  archive_->source(), one ? "an operator is" : fmt::format("{} operators are", unsupported_.size()),
+                  list, one ? "it" : "them"));
 }
 
 std::string Importer::line_of(const RawNode& node) const {

@@ -32,10 +32,14 @@ std::optional<uint32_t> hex4(std::string_view text) {
   uint32_t value = 0;
   for (const char c : text.substr(0, 4)) {
     value <<= 4;
-    if (c >= '0' && c <= '9') value |= static_cast<uint32_t>(c - '0');
-    else if (c >= 'a' && c <= 'f') value |= static_cast<uint32_t>(c - 'a' + 10);
-    else if (c >= 'A' && c <= 'F') value |= static_cast<uint32_t>(c - 'A' + 10);
-    else return std::nullopt;
+    if (c >= '0' && c <= '9')
+      value |= static_cast<uint32_t>(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      value |= static_cast<uint32_t>(c - 'a' + 10);
+    else if (c >= 'A' && c <= 'F')
+      value |= static_cast<uint32_t>(c - 'A' + 10);
+    else
+      return std::nullopt;
   }
   return value;
 }
@@ -51,11 +55,21 @@ std::string decode(std::string_view raw) {
       continue;
     }
     switch (raw[++i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
       case 'u': {
         const auto high = hex4(raw.substr(i + 1));
         if (!high) {
@@ -76,7 +90,9 @@ std::string decode(std::string_view raw) {
         append_utf8(out, code);
         break;
       }
-      default: out += raw[i]; break;
+      default:
+        out += raw[i];
+        break;
     }
   }
   return out;
@@ -121,8 +137,8 @@ std::string shortened(std::string_view file) {
 std::string source_line(const Origin& origin) {
   if (origin == nullptr || origin->stack_trace.empty()) return {};
   const std::string trace = decode(origin->stack_trace);
-  // Frames go from the outermost to the innermost. The last one outside of PyTorch is the line that a person can change,
-  // in the model's own file or in a library of models.
+  // Frames go from the outermost to the innermost. The last one outside of PyTorch is the line that a person can
+  // change, in the model's own file or in a library of models.
   std::optional<Frame> best, any;
   for (size_t first = 0; first < trace.size();) {
     const size_t end = std::min(trace.find('\n', first), trace.size());

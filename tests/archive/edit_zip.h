@@ -21,10 +21,10 @@ namespace edgelift::testing {
 struct ZipItem {
   std::string name = {};
   std::string data = {};
-  uint64_t hole = 0;        // zero bytes after data, left out of the file where it can be sparse
+  uint64_t hole = 0;  // zero bytes after data, left out of the file where it can be sparse
   uint16_t method = 0;
-  uint16_t flags = 0x0808;  // data descriptor, UTF-8 name
-  std::string local_name = {};   // empty: name
+  uint16_t flags = 0x0808;      // data descriptor, UTF-8 name
+  std::string local_name = {};  // empty: name
   // Set: what the central directory says instead of the truth.
   std::optional<uint64_t> central_size = {}, central_offset = {};
   std::optional<uint16_t> local_extra_size = {};
@@ -45,22 +45,23 @@ class ZipWriter {
       offsets.push_back(at_);
       const std::string& name = item.local_name.empty() ? item.name : item.local_name;
       const bool big = size(item) >= kMax32;
-      std::string extra = big ? number(uint16_t{1}) + number(uint16_t{16}) + number(size(item)) + number(size(item)) : "";
+      std::string extra =
+          big ? number(uint16_t{1}) + number(uint16_t{16}) + number(size(item)) + number(size(item)) : "";
       if (style_.alignment != 0) {
         const uint64_t data = at_ + 30 + name.size() + extra.size() + 4;
         const uint64_t padding = (style_.alignment - data % style_.alignment) % style_.alignment;
         extra += number(uint16_t{0x4246}) + number(static_cast<uint16_t>(padding)) + std::string(padding, 'Z');
       }
-      put(number(uint32_t{0x04034b50}) + number(uint16_t{0}) + number(item.flags) + number(item.method) + std::string(16, '\0') +
-          number(static_cast<uint16_t>(name.size())) +
+      put(number(uint32_t{0x04034b50}) + number(uint16_t{0}) + number(item.flags) + number(item.method) +
+          std::string(16, '\0') + number(static_cast<uint16_t>(name.size())) +
           number(item.local_extra_size.value_or(static_cast<uint16_t>(extra.size()))) + name + extra);
       put(item.data);
       if (item.hole != 0) {
         out_.seekp(static_cast<std::streamoff>(at_ + item.hole));
         at_ += item.hole;
       }
-      put(number(uint32_t{0x08074b50}) + std::string(4, '\0') + (big ? number(size(item)) + number(size(item))
-                                                                     : number32(size(item)) + number32(size(item))));
+      put(number(uint32_t{0x08074b50}) + std::string(4, '\0') +
+          (big ? number(size(item)) + number(size(item)) : number32(size(item)) + number32(size(item))));
     }
     const uint64_t directory = at_;
     for (size_t i = 0; i < items.size(); ++i) {
@@ -70,19 +71,21 @@ class ZipWriter {
       if (bytes >= kMax32) extra += number(bytes) + number(bytes);
       if (bytes >= kMax32 || offset >= kMax32) extra += number(offset);
       if (!extra.empty()) extra = number(uint16_t{1}) + number(static_cast<uint16_t>(extra.size())) + extra;
-      put(number(uint32_t{0x02014b50}) + std::string(4, '\0') + number(item.flags) + number(item.method) + std::string(8, '\0') +
-          number32(bytes) + number32(bytes) + number(static_cast<uint16_t>(item.name.size())) +
+      put(number(uint32_t{0x02014b50}) + std::string(4, '\0') + number(item.flags) + number(item.method) +
+          std::string(8, '\0') + number32(bytes) + number32(bytes) + number(static_cast<uint16_t>(item.name.size())) +
           number(static_cast<uint16_t>(extra.size())) + std::string(10, '\0') +
           (bytes >= kMax32 ? number(uint32_t{0xffffffff}) : number32(offset)) + item.name + extra);
     }
     const uint64_t end = at_;
     if (style_.zip64_end) {
-      put(number(uint32_t{0x06064b50}) + number(uint64_t{44}) + number(uint16_t{798}) + number(uint16_t{45}) + std::string(8, '\0') +
-          number(uint64_t{items.size()}) + number(uint64_t{items.size()}) + number(end - directory) + number(directory));
+      put(number(uint32_t{0x06064b50}) + number(uint64_t{44}) + number(uint16_t{798}) + number(uint16_t{45}) +
+          std::string(8, '\0') + number(uint64_t{items.size()}) + number(uint64_t{items.size()}) +
+          number(end - directory) + number(directory));
       put(number(uint32_t{0x07064b50}) + std::string(4, '\0') + number(end) + number(uint32_t{1}));
     }
     put(number(uint32_t{0x06054b50}) + std::string(4, '\0') + number(static_cast<uint16_t>(items.size())) +
-        number(static_cast<uint16_t>(items.size())) + number32(end - directory) + number32(directory) + std::string(2, '\0'));
+        number(static_cast<uint16_t>(items.size())) + number32(end - directory) + number32(directory) +
+        std::string(2, '\0'));
   }
 
  private:

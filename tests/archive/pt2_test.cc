@@ -26,7 +26,8 @@ void expect_refused(const std::string& bytes, std::initializer_list<std::string_
   ASSERT_FALSE(pt2.ok()) << "accepted, expected a message with: " << *parts.begin();
   EXPECT_EQ(pt2.error().kind, ErrorKind::Input);
   for (const std::string_view part : parts) {
-    EXPECT_NE(pt2.error().message.find(part), std::string::npos) << "message: " << pt2.error().message << "\nwithout: " << part;
+    EXPECT_NE(pt2.error().message.find(part), std::string::npos)
+        << "message: " << pt2.error().message << "\nwithout: " << part;
   }
 }
 
@@ -98,7 +99,9 @@ TEST(Pt2Refuses, MissingFile) {
 
 TEST(Pt2Refuses, ExportFormatBefore28) {
   for (const char* name : {"serialized_state_dict.pt", "serialized_state_dict.json"}) {
-    expect_refused(write_zip({{.name = "version", .data = "8.5"}, {.name = "serialized_exported_program.json", .data = "{}"}, {.name = name}}),
+    expect_refused(write_zip({{.name = "version", .data = "8.5"},
+                              {.name = "serialized_exported_program.json", .data = "{}"},
+                              {.name = name}}),
                    {"torch 2.7 and before", "pickled"});
   }
 }
@@ -116,10 +119,14 @@ TEST(Pt2Refuses, PickledWeightsOf28) {
 }
 
 TEST(Pt2Refuses, OtherZipsOfTorch) {
-  expect_refused(write_zip({{.name = "m/data.pkl", .data = "x"}, {.name = "m/version", .data = "3"}}), {"torch.save pickle"});
-  expect_refused(write_zip({{.name = "m/data.pkl"}, {.name = "m/constants.pkl"}, {.name = "m/code/__torch__.py"}}), {"TorchScript"});
-  expect_refused(write_zip({{.name = "m/archive_format", .data = "pt2"}, {.name = "m/archive_version", .data = "0"},
-                            {.name = "m/data/aotinductor/model/a.so"}}), {"AOTInductor"});
+  expect_refused(write_zip({{.name = "m/data.pkl", .data = "x"}, {.name = "m/version", .data = "3"}}),
+                 {"torch.save pickle"});
+  expect_refused(write_zip({{.name = "m/data.pkl"}, {.name = "m/constants.pkl"}, {.name = "m/code/__torch__.py"}}),
+                 {"TorchScript"});
+  expect_refused(write_zip({{.name = "m/archive_format", .data = "pt2"},
+                            {.name = "m/archive_version", .data = "0"},
+                            {.name = "m/data/aotinductor/model/a.so"}}),
+                 {"AOTInductor"});
 }
 
 TEST(Pt2Refuses, InterruptedSave) {

@@ -16,9 +16,13 @@ using edgelift::testing::ZipItem;
 using edgelift::testing::ZipStyle;
 using edgelift::testing::ZipWriter;
 
-std::string_view text(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
-std::vector<ZipItem> three() { return {{.name = "r/a", .data = "alpha"}, {.name = "r/empty"}, {.name = "r/b", .data = std::string(1000, 'b')}}; }
+std::vector<ZipItem> three() {
+  return {{.name = "r/a", .data = "alpha"}, {.name = "r/empty"}, {.name = "r/b", .data = std::string(1000, 'b')}};
+}
 
 // The message of the error that opening must give; empty if it does not fail.
 std::string error_of(const std::string& bytes) {
@@ -96,8 +100,8 @@ TEST(ZipFaults, EveryTruncationIsAnError) {
   }
 }
 
-// Any single damaged byte gives an error or a directory whose entries still lie inside the file. Run under ASan, this is
-// the property that matters.
+// Any single damaged byte gives an error or a directory whose entries still lie inside the file. Run under ASan, this
+// is the property that matters.
 TEST(ZipFaults, EveryDamagedByteIsSafe) {
   const std::string whole = write_zip(three());
   for (size_t at = 0; at < whole.size(); ++at) {
@@ -127,7 +131,9 @@ TEST(ZipFaults, Junk) {
 
 TEST(ZipFaults, NoEntries) { expect_error(write_zip({}), "no entries"); }
 
-TEST(ZipFaults, DataBeforeTheArchive) { expect_error(std::string(100, '\0') + write_zip(three()), "other data stands before"); }
+TEST(ZipFaults, DataBeforeTheArchive) {
+  expect_error(std::string(100, '\0') + write_zip(three()), "other data stands before");
+}
 
 TEST(ZipFaults, ArchiveComment) {
   std::string commented = write_zip(three());

@@ -80,14 +80,17 @@ class Pt2Editor {
   std::vector<ZipItem> items_;
 };
 
-inline Result<ir::Program> import_recorded(const std::string& name) { return importer::import_pt2(import_data(name), ops::table()); }
+inline Result<ir::Program> import_recorded(const std::string& name) {
+  return importer::import_pt2(import_data(name), ops::table());
+}
 
 // The import fails because of the input, and the message holds every part.
 inline void expect_refused(const Result<ir::Program>& program, std::initializer_list<std::string_view> parts) {
   ASSERT_FALSE(program.ok()) << "imported, expected a message with: " << *parts.begin();
   EXPECT_EQ(program.error().kind, ErrorKind::Input) << program.error().message;
   for (const std::string_view part : parts) {
-    EXPECT_NE(program.error().message.find(part), std::string::npos) << "message: " << program.error().message << "\nwithout: " << part;
+    EXPECT_NE(program.error().message.find(part), std::string::npos)
+        << "message: " << program.error().message << "\nwithout: " << part;
   }
 }
 inline void expect_refused(const Pt2Editor& editor, std::initializer_list<std::string_view> parts) {

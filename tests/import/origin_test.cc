@@ -14,17 +14,22 @@ Origin origin(std::string_view trace, std::string_view modules = {}) {
 }
 
 TEST(SourceLine, InnermostFrameOutsideOfTorch) {
-  EXPECT_EQ(source_line(origin(R"(File \"/home/me/net.py\", line 3, in forward\n    x = self.block(x)\n  File \"/home/me/blocks/attn.py\", line 14, in forward\n    y = self.fc(x)\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return F.linear(input, self.weight, self.bias)\n)")),
-            "blocks/attn.py:14");
+  EXPECT_EQ(
+      source_line(origin(
+          R"(File \"/home/me/net.py\", line 3, in forward\n    x = self.block(x)\n  File \"/home/me/blocks/attn.py\", line 14, in forward\n    y = self.fc(x)\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return F.linear(input, self.weight, self.bias)\n)")),
+      "blocks/attn.py:14");
 }
 
 TEST(SourceLine, LibraryOfModels) {
-  EXPECT_EQ(source_line(origin(R"(  File \"/x/site-packages/timm/layers/mlp.py\", line 52, in forward\n    x\n  File \"/x/site-packages/torch/nn/functional.py\", line 9, in gelu\n)")),
-            "layers/mlp.py:52");
+  EXPECT_EQ(
+      source_line(origin(
+          R"(  File \"/x/site-packages/timm/layers/mlp.py\", line 52, in forward\n    x\n  File \"/x/site-packages/torch/nn/functional.py\", line 9, in gelu\n)")),
+      "layers/mlp.py:52");
 }
 
 TEST(SourceLine, OnlyTorch) {
-  EXPECT_EQ(source_line(origin(R"(File \"/x/torch/nn/modules/linear.py\", line 134, in forward\n)")), "modules/linear.py:134");
+  EXPECT_EQ(source_line(origin(R"(File \"/x/torch/nn/modules/linear.py\", line 134, in forward\n)")),
+            "modules/linear.py:134");
 }
 
 TEST(SourceLine, OtherSpellings) {
@@ -46,7 +51,9 @@ TEST(SourceLine, Unknown) {
 }
 
 TEST(ModulePath, InnermostModule) {
-  EXPECT_EQ(module_path(origin("", "L__self__,,timm.VisionTransformer;L__self__blocks,blocks,torch.Sequential;L__self__blocks.1,blocks.1.mlp,timm.Mlp")),
+  EXPECT_EQ(module_path(origin("",
+                               "L__self__,,timm.VisionTransformer;L__self__blocks,blocks,torch.Sequential;L__self__"
+                               "blocks.1,blocks.1.mlp,timm.Mlp")),
             "blocks.1.mlp");
   EXPECT_EQ(module_path(origin("", "L__self__,,timm.VisionTransformer")), "");
   EXPECT_EQ(module_path(origin("")), "");

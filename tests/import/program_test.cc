@@ -32,7 +32,9 @@ ir::Node* find(const ir::Program& program, std::string_view result) {
   return found;
 }
 
-std::string type(const ir::Program& program, std::string_view result) { return find(program, result)->result()->type.str(); }
+std::string type(const ir::Program& program, std::string_view result) {
+  return find(program, result)->result()->type.str();
+}
 
 // --- weights ---
 
@@ -75,9 +77,10 @@ TEST(Import, EveryWayATensorIsStored) {
   EXPECT_EQ(doubles("chlast"), (D{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
   EXPECT_EQ(program.find_constant("chlast")->data.strides(), (S{12, 1, 6, 2}));
   EXPECT_EQ(doubles("w\xc3\xa9"), (D{0, 1}));
-  const std::pair<const char*, DType> dtypes[] = {
-      {"i8", DType::I8}, {"u8", DType::U8}, {"i16", DType::I16}, {"i32", DType::I32}, {"i64", DType::I64}, {"u16", DType::U16},
-      {"u32", DType::U32}, {"u64", DType::U64}, {"f16", DType::F16}, {"bf16", DType::BF16}, {"f64", DType::F64}};
+  const std::pair<const char*, DType> dtypes[] = {{"i8", DType::I8},     {"u8", DType::U8},   {"i16", DType::I16},
+                                                  {"i32", DType::I32},   {"i64", DType::I64}, {"u16", DType::U16},
+                                                  {"u32", DType::U32},   {"u64", DType::U64}, {"f16", DType::F16},
+                                                  {"bf16", DType::BF16}, {"f64", DType::F64}};
   for (const auto& [name, dtype] : dtypes) {
     ASSERT_NE(program.find_constant(name), nullptr) << name;
     EXPECT_EQ(program.find_constant(name)->data.dtype(), dtype) << name;
@@ -145,7 +148,8 @@ TEST(Import, ArgumentKinds) {
   EXPECT_EQ(std::get<double>(find(program, "clamp")->arg("min")), -1e30);
   EXPECT_TRUE(std::get<bool>(find(program, "add_4")->arg("other")));
   EXPECT_EQ(std::get<DType>(find(program, "to")->arg("dtype")), DType::F16);
-  EXPECT_EQ(std::get<std::vector<double>>(find(program, "upsample_nearest2d")->arg("scale_factors")), (std::vector<double>{2.0, 2.0}));
+  EXPECT_EQ(std::get<std::vector<double>>(find(program, "upsample_nearest2d")->arg("scale_factors")),
+            (std::vector<double>{2.0, 2.0}));
   EXPECT_TRUE(ir::is_none(find(program, "upsample_nearest2d")->arg("output_size")));
   EXPECT_EQ(std::get<SymInt>(find(program, "slice_4")->arg("end")), SymInt(std::numeric_limits<int64_t>::max()));
   // A keyword behind a gap: stable is given, dim is not.
@@ -228,7 +232,8 @@ TEST(Import, RecordedSizeAgreesWithTheRuleInOtherWords) {
 }
 
 TEST(Import, SizesThatCannotBeComputedAreRefusedWhereUsed) {
-  edgelift::testing::expect_refused(import_recorded("root"), {"\"mul\"", "aten::mul.Tensor", "model.py", "argument other", "pow"});
+  edgelift::testing::expect_refused(import_recorded("root"),
+                                    {"\"mul\"", "aten::mul.Tensor", "model.py", "argument other", "pow"});
 }
 
 TEST(Import, SymbolicInput) {
@@ -274,9 +279,12 @@ TEST(Import, ControlFlowAndAutocastAreRefusedByName) {
 }
 
 TEST(Import, AllUnknownOperatorsInOneMessage) {
-  edgelift::testing::expect_refused(import_recorded("unknown"), {"2 operators are not supported", "record::frob.default (2 times, first at model.py:",
-                                                                 "record::grind.default (once, at model.py:"});
-  edgelift::testing::expect_refused(Pt2Editor("base").node("cat", [](Json& n) { n["target"] = "torch._C._functorch.vmap"; }), {"Python function", "vmap"});
+  edgelift::testing::expect_refused(
+      import_recorded("unknown"), {"2 operators are not supported", "record::frob.default (2 times, first at model.py:",
+                                   "record::grind.default (once, at model.py:"});
+  edgelift::testing::expect_refused(
+      Pt2Editor("base").node("cat", [](Json& n) { n["target"] = "torch._C._functorch.vmap"; }),
+      {"Python function", "vmap"});
 }
 
 TEST(Import, WrittenBuffersAreMutable) {
@@ -296,12 +304,14 @@ TEST(Import, WrittenBuffersAreMutable) {
 
 TEST(Import, WriteThroughAViewReachesTheBuffer) {
   // Only the slice is written; the buffer itself never stands as a written argument.
-  const auto program = Pt2Editor("mutate").graph([](Json& g) {
-    for (Json& node : g["nodes"]) {
-      if (node["name"] == "add_") node["target"] = "torch.ops.aten.add.Tensor";
-      if (node["name"] == "slice_1") node["inputs"][0]["arg"]["as_tensor"]["name"] = "b_c";
-    }
-  }).import();
+  const auto program = Pt2Editor("mutate")
+                           .graph([](Json& g) {
+                             for (Json& node : g["nodes"]) {
+                               if (node["name"] == "add_") node["target"] = "torch.ops.aten.add.Tensor";
+                               if (node["name"] == "slice_1") node["inputs"][0]["arg"]["as_tensor"]["name"] = "b_c";
+                             }
+                           })
+                           .import();
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_TRUE(program->find_constant("c")->is_mutable);
 }
@@ -343,7 +353,8 @@ TEST(Import, OriginsOutliveTheCaller) {
 }
 
 TEST(Import, TextFormReadsBack) {
-  for (const char* name : {"base", "kinds", "derived", "sizes", "mutate_functional", "no_grad", "item", "symbolic_input"}) {
+  for (const char* name :
+       {"base", "kinds", "derived", "sizes", "mutate_functional", "no_grad", "item", "symbolic_input"}) {
     const auto program = imported(name);
     const std::string text = ir::print(program);
     const auto again = ir::parse(text, ops::table());
@@ -386,7 +397,8 @@ TEST(SharedFiles, EveryOneImports) {
       const auto program = import_pt2(path, ops::table());
       if (entry.path().filename() == "44_q4_group_odd") {
         // Its weights are a pickled tensor subclass.
-        edgelift::testing::expect_refused(program, {"export::access_subclass_inner_tensor.default", "pickle", "unwrap_tensor_subclass"});
+        edgelift::testing::expect_refused(
+            program, {"export::access_subclass_inner_tensor.default", "pickle", "unwrap_tensor_subclass"});
         continue;
       }
       ASSERT_TRUE(program.ok()) << path << ": " << program.error().message;

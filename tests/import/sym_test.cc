@@ -10,7 +10,8 @@ namespace {
 
 std::string text(const SymValue& value) {
   if (const auto* size = std::get_if<SymInt>(&value)) return size->str();
-  if (const auto* ratio = std::get_if<ir::SymRatio>(&value)) return ratio->numerator.str() + " / " + ratio->denominator.str();
+  if (const auto* ratio = std::get_if<ir::SymRatio>(&value))
+    return ratio->numerator.str() + " / " + ratio->denominator.str();
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* opaque = std::get_if<Opaque>(&value)) return "opaque: " + opaque->why;
   return "value";
@@ -41,7 +42,8 @@ TEST_F(SymTest, Arithmetic) {
   EXPECT_EQ(size("CeilDiv(" + s0 + ", Integer(3))"), SymInt::ceildiv(size(s0), SymInt(3)));
   EXPECT_EQ(size("Max(Integer(1), " + s0 + ", " + s1 + ")"), SymInt::max(size(s0), size(s1)));
   EXPECT_EQ(size("Min(Integer(9), " + s0 + ")"), size(s0));
-  EXPECT_EQ(size("ModularIndexing(" + s0 + ", Integer(2), Integer(3))"), SymInt::mod(SymInt::floordiv(size(s0), SymInt(2)), SymInt(3)));
+  EXPECT_EQ(size("ModularIndexing(" + s0 + ", Integer(2), Integer(3))"),
+            SymInt::mod(SymInt::floordiv(size(s0), SymInt(2)), SymInt(3)));
   EXPECT_EQ(size("LShift(" + s0 + ", Integer(2))"), size(s0) * SymInt(4));
 }
 
@@ -65,13 +67,16 @@ TEST_F(SymTest, Comparisons) {
 }
 
 TEST_F(SymTest, WhatIsNotKnownIsOpaque) {
-  for (const std::string& expr : {"FloatPow(ToFloat(" + s0 + "), Float('0.5', precision=53))", std::string("Symbol('zuf0')"),
-                                 "Piecewise(ExprCondPair(Integer(1), Equality(" + s0 + ", Integer(3))), ExprCondPair(Integer(0), true))",
-                                 std::string("Mod(Integer(3), Integer(0))"), std::string("Pow(Integer(2), Integer(99))")}) {
+  for (const std::string& expr :
+       {"FloatPow(ToFloat(" + s0 + "), Float('0.5', precision=53))", std::string("Symbol('zuf0')"),
+        "Piecewise(ExprCondPair(Integer(1), Equality(" + s0 + ", Integer(3))), ExprCondPair(Integer(0), true))",
+        std::string("Mod(Integer(3), Integer(0))"), std::string("Pow(Integer(2), Integer(99))")}) {
     EXPECT_TRUE(parse(expr).starts_with("opaque")) << expr << " is " << parse(expr);
   }
-  for (const char* broken : {"", "(", "Integer(", "Integer(x)", "Integer(1) Integer(2)", "Symbol(s0)", "Symbol('s0'", "Add(Integer(1),)", "Rational(1, 0)"}) {
-    EXPECT_TRUE(parse(broken).starts_with("opaque: its expression cannot be read")) << broken << " is " << parse(broken);
+  for (const char* broken : {"", "(", "Integer(", "Integer(x)", "Integer(1) Integer(2)", "Symbol(s0)", "Symbol('s0'",
+                             "Add(Integer(1),)", "Rational(1, 0)"}) {
+    EXPECT_TRUE(parse(broken).starts_with("opaque: its expression cannot be read"))
+        << broken << " is " << parse(broken);
   }
 }
 
@@ -83,7 +88,8 @@ TEST_F(SymTest, Overflow) {
 
 TEST(Symbols, Ranges) {
   Symbols symbols;
-  const RawRange ranges[] = {{"s0 + 1", 3, 9}, {"2*s1", 5, 19}, {"s0*s1", 0, 5}, {"u0", std::nullopt, std::nullopt}, {"s9 - 4", 0, 4}};
+  const RawRange ranges[] = {
+      {"s0 + 1", 3, 9}, {"2*s1", 5, 19}, {"s0*s1", 0, 5}, {"u0", std::nullopt, std::nullopt}, {"s9 - 4", 0, 4}};
   ASSERT_TRUE(symbols.set_ranges(ranges).ok());
   EXPECT_EQ(symbols.symbol("s0", true)->lo, 2);
   EXPECT_EQ(symbols.symbol("s0", true)->hi, 8);
