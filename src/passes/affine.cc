@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/numbers.h"
 #include "match/constant.h"
 #include "ops/call.h"
 #include "passes/lift.h"
@@ -9,6 +10,8 @@
 
 namespace edgelift::passes {
 namespace {
+
+constexpr int64_t kDefaultBudget = 64 << 20;
 
 bool any_not_zero(const ir::IntList& list) {
   return std::any_of(list.begin(), list.end(), [](const SymInt& n) { return !(n == SymInt(0)); });
@@ -31,6 +34,22 @@ void set_bias(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& v
 }
 
 }  // namespace
+
+WeightBudget::WeightBudget(const PassContext& context) {
+  const std::string_view given = context.options.get("budget", "");
+  left_ = given.empty() ? kDefaultBudget : *parse_int(given);
+}
+
+bool WeightBudget::take(const std::vector<Layer>& layers, const ir::Node& node, PassContext& context) {
+  int64_t bytes = 0;
+  for (const Layer& layer : layers) bytes += static_cast<int64_t>(layer.weight_data.nbytes());
+  if (bytes <= left_) {
+    left_ -= bytes;
+    return true;
+  }
+  context.declined(node, "it would copy " + human_bytes(static_cast<uint64_t>(bytes)) + " of weights, more than is left of the pass's budget");
+  return false;
+}
 
 std::optional<Layer> as_layer(ir::Node& node) {
   Layer layer;

@@ -6,6 +6,7 @@
 
 #include "ir/graph.h"
 #include "ir/rewriter.h"
+#include "passes/pass.h"
 
 namespace edgelift::passes {
 
@@ -21,6 +22,18 @@ struct Layer {
   int64_t in_channels = 0;
   bool padded = false;          // convolution with padding: its input meets zeros that an affine before it would not
   bool shares_weight = false;   // the weight has other users: a changed copy makes the file grow
+};
+
+// How many bytes of new weights a pass may make in all. Weights are views into the mapped file; a changed copy lives in
+// memory until the file is written, and what it saves at run time is one pass over an activation.
+class WeightBudget {
+ public:
+  explicit WeightBudget(const PassContext& context);
+  // Whether the layers' weights may be copied; if so they count. The reason goes to context.declined otherwise.
+  bool take(const std::vector<Layer>& layers, const ir::Node& node, PassContext& context);
+
+ private:
+  int64_t left_;
 };
 
 // nullopt if the node is no such layer or its weight or bias is no constant.

@@ -54,7 +54,7 @@ size_t channel_from_end(const Layer& layer) {
 }
 
 // layer -> affine becomes layer.
-bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
+bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   if (node.op->ns != "aten" || (node.op->base != "mul" && node.op->base != "add" && node.op->base != "sub" && node.op->base != "div")) return false;
   for (size_t side = 0; side < 2; ++side) {
     auto* const* operand = std::get_if<Value*>(&node.args.at(side));
@@ -66,6 +66,7 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
     if (!layer || layer->shares_weight) continue;
     const auto step = as_step(node, channel_from_end(*layer), layer->out_channels);
     if (!step || step->input != *operand) continue;
+    if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) && !budget.take({*layer}, node, context)) return false;
     Value* input = *operand;
     rewriter.set_insert_point(producer);
     rewrite_outputs(rewriter, *layer, step->scale, step->shift);
@@ -77,7 +78,7 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
 }
 
 // affine -> layers becomes layers, where every user of the affine is such a layer. Starts from the last step.
-bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   if (!node.is("add", "Tensor") && !node.is("mul", "Tensor") && !node.is("sub", "Tensor")) return false;
   Value* value = node.result();
   if (value->users.empty() || rewriter.graph().is_output(value)) return false;
@@ -116,6 +117,7 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
       input = before->input;
     }
   }
+  if (std::any_of(scale.begin(), scale.end(), [](double x) { return x != 1; }) && !budget.take(layers, node, context)) return false;
   for (Layer& layer : layers) {
     rewriter.set_insert_point(layer.node);
     rewrite_inputs(rewriter, layer, scale, shift);
@@ -128,8 +130,14 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
 }  // namespace
 
 Result<bool> fold_affine(ir::Program& program, PassContext& context) {
-  EL_TRY(const bool before, rewrite_nodes(program, context, fold_into_producer));
-  EL_TRY(const bool after, rewrite_nodes(program, context, fold_into_users));
+  WeightBudget budget(context);
+  const auto run = [&](auto fold) {
+    return rewrite_nodes(program, context, [&budget, fold](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
+      return fold(node, rewriter, pass, budget);
+    });
+  };
+  EL_TRY(const bool before, run(fold_into_producer));
+  EL_TRY(const bool after, run(fold_into_users));
   return before || after;
 }
 

@@ -10,7 +10,7 @@
 namespace edgelift::passes {
 namespace {
 
-bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   match::ScaleStep step;
   if (!match::match_scale(node, step)) return false;
   const ir::Graph& graph = rewriter.graph();
@@ -25,6 +25,7 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
         context.declined(node, "the weight before it has other users, and a changed copy would make the file grow");
         return false;
       }
+      if (!budget.take({*layer}, node, context)) return false;
       const auto channels = static_cast<size_t>(layer->out_channels);
       rewriter.set_insert_point(producer);
       rewrite_outputs(rewriter, *layer, std::vector<double>(channels, step.factor), std::vector<double>(channels, 0.0));
@@ -40,6 +41,11 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> fold_scale(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, fold); }
+Result<bool> fold_scale(ir::Program& program, PassContext& context) {
+  WeightBudget budget(context);
+  return rewrite_nodes(program, context, [&budget](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
+    return fold(node, rewriter, pass, budget);
+  });
+}
 
 }  // namespace edgelift::passes

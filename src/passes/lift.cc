@@ -12,7 +12,7 @@ namespace edgelift::passes {
 
 bool delegated(const ir::Node& node) { return !ops::is_delegate(node) && !ops::refusal(node).has_value(); }
 
-Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, RewriteFn rewrite) {
+Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, const RewriteFn& rewrite) {
   bool changed = false;
   const size_t constants = program.constants.size();
   for (const auto& graph : program.methods) {

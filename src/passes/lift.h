@@ -1,6 +1,7 @@
 // Tools of the passes: walking, and replacing a node by accepted ones or leaving it alone.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ bool delegated(const ir::Node& node);
 
 // Calls rewrite(node, rewriter, context) for the nodes of every method in execution order. It may erase the node itself
 // and nodes before it, and returns whether it changed anything. Dead code is swept afterwards if it did.
-using RewriteFn = bool (*)(ir::Node& node, ir::Rewriter& rewriter, PassContext& context);
-Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, RewriteFn rewrite);
+using RewriteFn = std::function<bool(ir::Node& node, ir::Rewriter& rewriter, PassContext& context)>;
+Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, const RewriteFn& rewrite);
 // Sweeps dead nodes and unused constants of every method.
 void sweep(ir::Program& program, const ir::OpTable& ops);
 

@@ -27,7 +27,7 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!strided && !permutation && !ops::record(node).has(ops::kView)) return false;
   if (match::is_noop(node)) return false;  // remove-noops has those
   auto* const* source = std::get_if<Value*>(&node.args.at(0));
-  if (source == nullptr || (*source)->type.dtype != node.result()->type.dtype) return false;
+  if (source == nullptr || (*source)->type.dtype != node.result()->type.dtype || !is_f32_or_f16(*source)) return false;
   Lift lift(rewriter, node);
   if (permutation) return commit(lift, node, lift.permute(*source, *permutation), context);
   if (strided && !is_contiguous_view(ops::Call(node), (*source)->type, node.result()->type)) {
