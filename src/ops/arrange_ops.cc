@@ -227,6 +227,15 @@ LowerResult lower_repeat_interleave(const Call& call, XnnBuilder& b) {
 
 // ---- rotation ----
 
+Types infer_roll(const Call& call) {
+  const size_t shifts = call.ints("shifts").size();
+  const std::vector<int64_t> dims = call.integers("dims");
+  if (dims.empty() ? shifts != 1 : shifts != dims.size())
+    return input_error(std::to_string(shifts) + " shifts are given for " + std::to_string(dims.size()) + " dims");
+  for (const int64_t dim : dims) EL_TRY_OK(checked_dim(dim, call.type("self").rank()));
+  return infer_same(call);
+}
+
 LowerResult lower_roll(const Call& call, XnnBuilder& b) {
   if (call.is_symbolic("shifts")) return refuse(Code::Dynamic, "the shift is known only when the program runs");
   const ir::Type& self = call.type("self");
@@ -407,7 +416,7 @@ constexpr OpDef kRows[] = {
     {"aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
      infer_repeat_interleave_tensor, nullptr, "aten::repeat_interleave.Tensor_out"},
     {"aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-     infer_same, lower_roll, "aten::roll.out", kNone, "the rolled dims are static", kernel_names_dims},
+     infer_roll, lower_roll, "aten::roll.out", kNone, "the rolled dims are static", kernel_names_dims},
     {"aten::flip(Tensor self, int[] dims) -> Tensor",
      infer_same, nullptr, "aten::flip.out", kNone, "the delegate cannot reverse a dim"},
     {"aten::fliplr(Tensor self) -> Tensor", infer_same, nullptr, {}, kNone, "the delegate cannot reverse a dim"},

@@ -264,7 +264,7 @@ LowerResult lower_slice(const Call& call, XnnBuilder& b) {
 
 Types infer_narrow(const Call& call) {
   const ir::Type& self = call.type("self");
-  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), self.rank()));
+  EL_TRY(const int64_t dim, indexed_dim(call.integer("dim"), self.rank()));
   const SymInt length = call.sym_int("length");
   const SymInt& size = self.sizes.at(static_cast<size_t>(dim));
   if (length.is_const() && size.is_const() && (length.value() < 0 || length.value() > size.value()))

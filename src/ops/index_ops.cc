@@ -157,7 +157,7 @@ Types infer_embedding_bag(const Call& call) {
 
 Types infer_narrow_tensor(const Call& call) {
   Shape sizes = call.type("self").sizes;
-  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), static_cast<int64_t>(sizes.size())));
+  EL_TRY(const int64_t dim, indexed_dim(call.integer("dim"), static_cast<int64_t>(sizes.size())));
   sizes.at(static_cast<size_t>(dim)) = call.sym_int("length");
   return like_self(call, std::move(sizes));
 }

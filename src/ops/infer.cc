@@ -196,6 +196,11 @@ Result<int64_t> checked_dim(int64_t dim, int64_t rank) {
   return *normal;
 }
 
+Result<int64_t> indexed_dim(int64_t dim, int64_t rank) {
+  if (rank == 0) return input_error("a tensor of rank 0 has no dim " + std::to_string(dim));
+  return checked_dim(dim, rank);
+}
+
 Result<Shape> reduced_shape(const Shape& shape, std::span<const int64_t> dims, bool keepdim, bool empty_is_all) {
   const auto rank = static_cast<int64_t>(shape.size());
   EL_TRY(const std::vector<int64_t> reduced, normalize_dims(dims, rank, empty_is_all));

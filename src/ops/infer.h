@@ -64,6 +64,7 @@ bool same_shape(const ir::Shape& a, const ir::Shape& b);
 // dims as given (negative allowed); empty means all when empty_is_all.
 Result<ir::Shape> reduced_shape(const ir::Shape& shape, std::span<const int64_t> dims, bool keepdim, bool empty_is_all = true);
 Result<int64_t> checked_dim(int64_t dim, int64_t rank);  // with the sentence for a dim out of range
+Result<int64_t> indexed_dim(int64_t dim, int64_t rank);  // the same for a dim that has to exist: rank 0 has none
 
 // floor((in + before + after - dilation*(kernel-1) - 1) / stride) + 1
 Result<SymInt> conv_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding_sum, int64_t dilation);

@@ -69,7 +69,7 @@ Types infer_fft_c2r(const Call& call) {
   const Type& self = call.type("self");
   const std::vector<int64_t> dims = call.integers("dim");
   if (dims.empty()) return input_error("no dim is transformed");
-  EL_TRY(const int64_t last, checked_dim(dims.back(), self.rank()));
+  EL_TRY(const int64_t last, indexed_dim(dims.back(), self.rank()));
   Shape sizes = self.sizes;
   sizes[static_cast<size_t>(last)] = call.sym_int("last_dim_size");
   return one(real_of(self.dtype), std::move(sizes));

@@ -28,7 +28,7 @@ Types infer_fftn(const Call& call) {
   if (!wish.empty() && wish.size() != dims.size()) return input_error("sizes are given for other dims than are transformed");
   Shape sizes = self.sizes;
   for (size_t i = 0; i < dims.size(); ++i) {
-    EL_TRY(const int64_t dim, checked_dim(dims[i], self.rank()));
+    EL_TRY(const int64_t dim, indexed_dim(dims[i], self.rank()));
     SymInt& size = sizes.at(static_cast<size_t>(dim));
     const bool given = i < wish.size() && !(wish[i].is_const() && wish[i].value() == -1);
     if (given) size = wish[i];

@@ -65,7 +65,7 @@ Types infer_flatten(const Call& call) {
 
 Types infer_unflatten(const Call& call) {
   const Shape& from = call.type("self").sizes;
-  EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), static_cast<int64_t>(from.size())));
+  EL_TRY(const int64_t dim, indexed_dim(call.integer("dim"), static_cast<int64_t>(from.size())));
   EL_TRY(const Shape piece, view_shape({from[static_cast<size_t>(dim)]}, call.ints("sizes")));
   Shape sizes = from;
   sizes.erase(sizes.begin() + dim);
@@ -154,8 +154,8 @@ Result<std::vector<int64_t>> permutation(const Call& call) {
     std::vector<int64_t> out(perm.size(), -1);
     std::vector<bool> taken(perm.size(), false);
     for (size_t i = 0; i < source.size(); ++i) {
-      EL_TRY(const int64_t from, checked_dim(source[i], rank));
-      EL_TRY(const int64_t to, checked_dim(target[i], rank));
+      EL_TRY(const int64_t from, indexed_dim(source[i], rank));
+      EL_TRY(const int64_t to, indexed_dim(target[i], rank));
       if (taken[static_cast<size_t>(from)] || out[static_cast<size_t>(to)] >= 0) return input_error("a dim is moved twice");
       taken[static_cast<size_t>(from)] = true;
       out[static_cast<size_t>(to)] = from;
