@@ -77,6 +77,22 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
   return false;
 }
 
+// hardsigmoid(layer) = clamp(layer / 6 + 1/2, 0, 1): the layer takes the affine, and the clamp is part of its node.
+bool fold_hardsigmoid(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
+  if (!node.is("hardsigmoid")) return false;
+  Value* input = std::get<Value*>(node.args.at(0));
+  if (input->producer == nullptr || !match::used_once(rewriter.graph(), input)) return false;
+  auto layer = as_layer(*input->producer);
+  if (!layer || layer->shares_weight || !budget.take({*layer}, node, context)) return false;
+  const auto channels = static_cast<size_t>(layer->out_channels);
+  rewriter.set_insert_point(layer->node);
+  rewrite_outputs(rewriter, *layer, std::vector<double>(channels, 1.0 / 6), std::vector<double>(channels, 0.5));
+  rewriter.set_insert_point(&node);
+  rewriter.replace(node.result(), rewriter.make("clamp", {input, 0.0, 1.0}));
+  rewriter.erase(&node);
+  return true;
+}
+
 // affine -> layers becomes layers, where every user of the affine is such a layer. Starts from the last step.
 bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   if (!node.is("add", "Tensor") && !node.is("mul", "Tensor") && !node.is("sub", "Tensor")) return false;
@@ -137,8 +153,9 @@ Result<bool> fold_affine(ir::Program& program, PassContext& context) {
     });
   };
   EL_TRY(const bool before, run(fold_into_producer));
+  EL_TRY(const bool gates, run(fold_hardsigmoid));
   EL_TRY(const bool after, run(fold_into_users));
-  return before || after;
+  return before || gates || after;
 }
 
 }  // namespace edgelift::passes
