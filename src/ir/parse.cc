@@ -271,6 +271,7 @@ class Parser {
   }
 
   Type type() {
+    skip();
     const size_t start = at_;
     const std::string name = identifier("a type");
     if (name == "int") return Type::scalar(Type::Kind::Int);

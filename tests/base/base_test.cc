@@ -32,7 +32,9 @@ TEST(Halves, RoundTripEveryValue) {
     } else {
       EXPECT_EQ(f32_to_f16(f), h);
     }
-    if (!std::isnan(b)) EXPECT_EQ(f32_to_bf16(b), h);
+    if (!std::isnan(b)) {
+      EXPECT_EQ(f32_to_bf16(b), h);
+    }
   }
 }
 
