@@ -160,7 +160,7 @@ Result<bool> empty_product(Builder& b) {
 Result<bool> addmm(Builder& b) {
   if (sums_nothing(b, b.in("mat1")))
     return b.replace(b.expand(scaled(b, b.in(), b.arg("beta")), b.out_type().sizes));
-  if (b.upstream || literal(b.arg("beta")) != 0.0) return false;
+  if ((b.upstream && !b.legal) || literal(b.arg("beta")) != 0.0) return false;
   Value* product = b.cast(scaled(b, b.mm(b.in("mat1"), b.in("mat2")), b.arg("alpha")), b.out_type().dtype);
   return b.replace(b.expand(product, b.out_type().sizes));
 }

@@ -162,7 +162,7 @@ Result<bool> resize(Builder& b) {
 
 // The kernel goes by the scale factor alone.
 Result<bool> nearest2d(Builder& b) {
-  if (b.upstream) return false;
+  if (b.upstream && !b.legal) return false;
   if (b.legal) return resize<Kind::Nearest, 2>(b);
   Value* x = b.in("input");
   const auto* given = std::get_if<std::vector<double>>(&b.arg("scale_factors"));

@@ -123,6 +123,16 @@ Types infer_conv(const Call& c) {
   return one(std::move(type));
 }
 
+// Input [time, batch, in], weight [kernel, in, out].
+Types infer_conv_tbc(const Call& c) {
+  const Shape& self = c.type("self").sizes;
+  const Shape& weight = c.type("weight").sizes;
+  if (self.size() != 3 || weight.size() != 3 || !weight[0].is_const() || !known_equal(self[2], weight[1]))
+    return input_error("conv_tbc takes [time, batch, in] and [kernel, in, out], not " + sizes_text(self) + " and " + sizes_text(weight));
+  EL_TRY(const SymInt time, conv_size(self[0], weight[0].value(), 1, 2 * c.integer("pad"), 1));
+  return one(c.type("self").dtype, {time, self[1], weight[2]});
+}
+
 // The filter as the node reads it, a view of the constant: [oc, kh, kw, ic/g], or [1, kh, kw, oc] where depthwise.
 TensorData filter_view(const Convolution& conv, const TensorData& weight, bool depthwise) {
   TensorData w = weight;
@@ -274,6 +284,8 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
                "SymInt[2] padding, SymInt[2] dilation) -> Tensor",
      .infer = infer_conv, .lower = lower_conv, .note = kConditions},
+    {.schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", .infer = infer_conv_tbc,
+     .note = "it is a convolution of permuted tensors, which to_edge writes"},
     {.schema = "aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], "
                "SymInt[2] padding=[0, 0]) -> Tensor",
      .infer = infer_conv, .lower = lower_conv, .note = kConditions},

@@ -345,6 +345,11 @@ std::optional<std::string> check_linear_kernel(const Call& c) {
   return std::nullopt;
 }
 
+std::optional<std::string> check_addmm_kernel(const Call& c) {
+  if (!c.is_symbolic("beta") && c.number("beta") == 0) return "the kernel multiplies by a beta of 0, which keeps NaN; eager leaves the addend out";
+  return std::nullopt;
+}
+
 constexpr std::string_view kFactors = "alpha and beta are exact in the dtype";
 constexpr std::string_view kVector = "at most one size of the result is dynamic where an operand is a vector";
 constexpr std::string_view kComposite = "the delegate has matrix products, of which this one is composed";
@@ -354,7 +359,8 @@ constexpr OpDef kOps[] = {
      .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out",
      .note = "the weight is a matrix and the bias a vector of the output's last dim", .kernel_check = check_linear_kernel},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out", .note = kFactors},
+     .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out", .note = kFactors,
+     .kernel_check = check_addmm_kernel},
     {.schema = "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
      .infer = infer_same, .traits = kInPlace},
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",

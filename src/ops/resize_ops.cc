@@ -198,6 +198,7 @@ LowerResult lower_bilinear(const Call& c, XnnBuilder& b) {
 
 // Whether nearest takes each source element exactly k times, in eager's own float arithmetic.
 bool repeats_exactly(int64_t from, int64_t factor, bool exact, std::optional<double> scale) {
+  if (!exact && factor <= 2) return true;  // eager takes these by the sizes, whatever the scale factor says
   const int64_t to = from * factor;
   const float step = scale ? static_cast<float>(1.0 / *scale) : static_cast<float>(from) / static_cast<float>(to);
   for (int64_t at = 0; at < to; ++at) {
@@ -289,6 +290,21 @@ LowerResult lower_channel_shuffle(const Call& c, XnnBuilder& b) {
   return shuffle(c, b, {in[0], SymInt(groups), SymInt::floordiv(in[1], SymInt(groups)), product_of(in, 2, in.size())}, {0, 2, 1, 3});
 }
 
+// Eager repeats elements evenly where a size stays or doubles, whatever the scale factor says; the kernel follows the factor.
+std::optional<std::string> check_nearest_kernel(const Call& c) {
+  const std::vector<double> scales = scales_of(c);
+  const Types types = infer_upsample(c);
+  if (!types.ok()) return std::nullopt;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    const SymInt& from = input_of(c)->type.sizes[2 + i];
+    const SymInt& to = (*types)[0].sizes[2 + i];
+    if (!from.is_const() || !to.is_const() || (to.value() != from.value() && to.value() != 2 * from.value())) continue;
+    if (static_cast<double>(from.value()) * scales[i] != static_cast<double>(to.value()))
+      return "the kernel takes its positions from the scale factor " + number_text(scales[i]) + ", eager from the sizes";
+  }
+  return std::nullopt;
+}
+
 constexpr std::string_view kShuffle = "at most one size is dynamic on the way";
 constexpr std::string_view kFixedSizes = "the sizes are fixed and any scale factor is their ratio";
 constexpr std::string_view note_of(std::string_view name) {
@@ -298,9 +314,9 @@ constexpr std::string_view note_of(std::string_view name) {
 }
 constexpr std::string_view kGather = "the delegate cannot address elements by computed positions";
 
-#define UPSAMPLE_VEC(NAME, ALIGN, LOWER, KERNEL)                                                                          \
+#define UPSAMPLE_VEC(NAME, ALIGN, LOWER, KERNEL, ...)                                                                          \
   {.schema = "aten::" NAME ".vec(Tensor input, SymInt[]? output_size" ALIGN ", float[]? scale_factors) -> Tensor",        \
-   .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL, .note = note_of(NAME)}
+   .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL, .note = note_of(NAME) __VA_OPT__(, .kernel_check = __VA_ARGS__)}
 #define UPSAMPLE(NAME, N, ALIGN, SCALES, LOWER)                                                                           \
   {.schema = "aten::" NAME "(Tensor self, SymInt[" N "] output_size" ALIGN SCALES ") -> Tensor", .infer = infer_upsample, \
    .lower = LOWER, .note = note_of(NAME)}
@@ -311,7 +327,7 @@ constexpr std::string_view kGather = "the delegate cannot address elements by co
 
 constexpr OpDef kOps[] = {
     UPSAMPLE_VEC("upsample_nearest1d", "", lower_nearest, ""),
-    UPSAMPLE_VEC("upsample_nearest2d", "", lower_nearest, "aten::upsample_nearest2d.vec_out"),
+    UPSAMPLE_VEC("upsample_nearest2d", "", lower_nearest, "aten::upsample_nearest2d.vec_out", check_nearest_kernel),
     UPSAMPLE_VEC("upsample_nearest3d", "", lower_nearest, ""),
     UPSAMPLE_VEC("_upsample_nearest_exact1d", "", lower_nearest, ""),
     UPSAMPLE_VEC("_upsample_nearest_exact2d", "", lower_nearest, ""),
