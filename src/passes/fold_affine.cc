@@ -59,12 +59,26 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
   for (size_t side = 0; side < 2; ++side) {
     auto* const* operand = std::get_if<Value*>(&node.args.at(side));
     if (operand == nullptr || (*operand)->producer == nullptr) continue;
-    ir::Node* producer = (*operand)->producer;
+    Value* made = *operand;
+    // One permutation may stand between: the channels are another dim then.
+    const auto permutation = match::permutation_of(*made->producer);
+    if (permutation) {
+      if (!match::used_once(rewriter.graph(), made)) continue;
+      made = std::get<Value*>(made->producer->args[0]);
+      if (made->producer == nullptr) continue;
+    }
+    ir::Node* producer = made->producer;
     if (!producer->is("linear") && !producer->is("convolution") && !producer->is("conv2d") && !producer->is("conv1d")) continue;
-    if (!match::used_once(rewriter.graph(), *operand)) continue;
+    if (!match::used_once(rewriter.graph(), made)) continue;
     auto layer = as_layer(*producer);
     if (!layer || layer->shares_weight) continue;
-    const auto step = as_step(node, channel_from_end(*layer), layer->out_channels);
+    size_t from_end = channel_from_end(*layer);
+    if (permutation) {
+      const size_t rank = permutation->size();
+      const auto channel = static_cast<int64_t>(rank - from_end);
+      from_end = rank - static_cast<size_t>(std::find(permutation->begin(), permutation->end(), channel) - permutation->begin());
+    }
+    const auto step = as_step(node, from_end, layer->out_channels);
     if (!step || step->input != *operand) continue;
     if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) && !budget.take({*layer}, node, context)) return false;
     Value* input = *operand;
