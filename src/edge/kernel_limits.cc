@@ -1,5 +1,5 @@
-// What registered kernels of the runtime cannot compute (ops/kernel_limits.h), in terms of what they can. legalize calls
-// these where a kernel refuses the call; everywhere else the operator stays what it is.
+// What registered kernels of the runtime cannot compute (ops/kernel_limits.h), in terms of what they can. legalize
+// calls these where a kernel refuses the call; everywhere else the operator stays what it is.
 #include "edge/table.h"
 #include "ops/infer.h"
 
@@ -28,7 +28,8 @@ Result<bool> remainder(Builder& b) {
 template <const char* kTensorForm>
 Result<bool> scalar_operand(Builder& b) {
   const Arg& other = b.arg("other");
-  return b.replace(b.make(kTensorForm, {b.in(), tensor_of(b, other, ops::number_dtype(other))}, {{"alpha", b.arg("alpha")}}));
+  return b.replace(
+      b.make(kTensorForm, {b.in(), tensor_of(b, other, ops::number_dtype(other))}, {{"alpha", b.arg("alpha")}}));
 }
 constexpr char kAdd[] = "add.Tensor";
 constexpr char kSub[] = "sub.Tensor";
@@ -50,8 +51,10 @@ Result<bool> sign(Builder& b) {
 
 // Scales and zero points in the dtypes that the kernels of the quantisation take.
 Result<bool> double_scales(Builder& b) {
-  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64}, {"scales", DType::F64},
-                                    {"zero_point", DType::I64}, {"zero_points", DType::I64}})
+  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64},
+                                    {"scales", DType::F64},
+                                    {"zero_point", DType::I64},
+                                    {"zero_points", DType::I64}})
     if (b.node().op->schema.index_of(name) >= 0 && b.call.has(name) && b.dtype(b.in(name)) != dtype)
       b.rewriter().set_arg(&b.node(), name, b.cast(b.in(name), dtype));
   return false;

@@ -20,12 +20,14 @@ Types infer_pad(const Call& call) {
   const ir::IntList& pad = call.ints(call.op().schema.index_of("pad") >= 0 ? "pad" : "padding");
   const ir::Type& self = call.type("self");
   if (pad.size() % 2 != 0 || pad.size() / 2 > self.sizes.size())
-    return input_error(std::to_string(pad.size()) + " paddings are given for a tensor of rank " + std::to_string(self.rank()));
+    return input_error(std::to_string(pad.size()) + " paddings are given for a tensor of rank " +
+                       std::to_string(self.rank()));
   Shape sizes = self.sizes;
   for (size_t i = 0; i < pad.size() / 2; ++i) {
     SymInt& size = sizes[sizes.size() - 1 - i];
     size = size + pad[2 * i] + pad[2 * i + 1];
-    if (size.is_const() && size.value() < 0) return input_error("the padding takes more elements from a dim than it has");
+    if (size.is_const() && size.value() < 0)
+      return input_error("the padding takes more elements from a dim than it has");
   }
   ir::Type type = ir::Type::tensor(self.dtype, std::move(sizes));
   type.dim_order = self.dim_order;
@@ -71,7 +73,8 @@ LowerResult lower_pad(const Call& call, XnnBuilder& b) {
     int64_t& post = padding->post[i];
     if (pre < 0 || post < 0) {
       const SymInt& size = self->type.sizes[i];
-      if (!size.is_const()) return refuse(Code::Dynamic, "a negative padding cuts a dynamic dim, and a slice node has fixed offsets");
+      if (!size.is_const())
+        return refuse(Code::Dynamic, "a negative padding cuts a dynamic dim, and a slice node has fixed offsets");
       const int64_t start = std::max<int64_t>(-pre, 0);
       const int64_t length = size.value() - start - std::max<int64_t>(-post, 0);
       if (length <= 0) return refuse(Code::Empty, "a negative padding leaves nothing of a dim");
@@ -209,11 +212,13 @@ Types infer_repeat_interleave(const Call& call) {
 }
 
 LowerResult lower_repeat_interleave(const Call& call, XnnBuilder& b) {
-  if (call.is_symbolic("repeats")) return refuse(Code::Dynamic, "the number of repeats is known only when the program runs");
+  if (call.is_symbolic("repeats"))
+    return refuse(Code::Dynamic, "the number of repeats is known only when the program runs");
   const ir::Type& self = call.type("self");
   const int64_t count = call.integer("repeats");
   if (count < 1) return refuse(Code::Empty, "the result has no elements");
-  const size_t dim = call.has("dim") ? static_cast<size_t>(*normalize_dim(call.integer("dim"), self.rank())) : self.sizes.size();
+  const size_t dim =
+      call.has("dim") ? static_cast<size_t>(*normalize_dim(call.integer("dim"), self.rank())) : self.sizes.size();
   // Each element is followed by its copies: the new axis stands behind the dim.
   const size_t cut = call.has("dim") ? dim + 1 : self.sizes.size();
   const SymInt before = product_of(self.sizes, 0, std::min(cut, self.sizes.size()));
@@ -287,7 +292,8 @@ Types infer_unfold(const Call& call) {
   if (sizes.empty()) return like_self(call, {SymInt(size)});
   EL_TRY(const int64_t dim, checked_dim(call.integer("dimension"), static_cast<int64_t>(sizes.size())));
   SymInt& at = sizes[static_cast<size_t>(dim)];
-  if (at.is_const() && at.value() < size) return input_error("a window of " + std::to_string(size) + " does not fit a dim of " + at.str());
+  if (at.is_const() && at.value() < size)
+    return input_error("a window of " + std::to_string(size) + " does not fit a dim of " + at.str());
   at = SymInt::floordiv(at - SymInt(size), SymInt(step)) + SymInt(1);
   sizes.emplace_back(size);
   return like_self(call, std::move(sizes));
@@ -300,7 +306,8 @@ LowerResult lower_unfold(const Call& call, XnnBuilder& b) {
   const auto dim = static_cast<size_t>(*normalize_dim(call.integer("dimension"), self.rank()));
   const int64_t size = call.integer("size");
   if (size != call.integer("step")) return refuse(Code::Attribute, "the windows overlap or leave gaps");
-  if (self.rank() + 1 > static_cast<int64_t>(xnn::kMaxRank)) return refuse(Code::Rank, "the result has more than 6 dims");
+  if (self.rank() + 1 > static_cast<int64_t>(xnn::kMaxRank))
+    return refuse(Code::Rank, "the result has more than 6 dims");
   if (!self.sizes[dim].is_const()) return refuse(Code::Dynamic, "the dim is dynamic");
   const int64_t count = call.result()->type.sizes[dim].value();
   Shape rows = self.sizes;
@@ -365,7 +372,8 @@ Types infer_diag_embed(const Call& call) {
     (offset >= 0 ? columns : rows) = (offset >= 0 ? columns : rows) - SymInt(offset >= 0 ? offset : -offset);
     return like_self(call, {SymInt::max(SymInt(0), SymInt::min(rows, columns))});
   }
-  if (sizes.empty() || (diag && sizes.size() != 1)) return input_error("the operand has rank " + std::to_string(sizes.size()));
+  if (sizes.empty() || (diag && sizes.size() != 1))
+    return input_error("the operand has rank " + std::to_string(sizes.size()));
   const SymInt side = sizes.back() + SymInt(offset >= 0 ? offset : -offset);
   sizes.pop_back();
   const auto rank = static_cast<int64_t>(sizes.size()) + 2;

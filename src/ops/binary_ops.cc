@@ -10,7 +10,9 @@ namespace {
 
 using xnn::Kind;
 
-Types infer_div_mode(const Call& call) { return call.has("rounding_mode") ? infer_broadcast(call) : infer_broadcast_float(call); }
+Types infer_div_mode(const Call& call) {
+  return call.has("rounding_mode") ? infer_broadcast(call) : infer_broadcast_float(call);
+}
 
 Types infer_float_power(const Call& call) {
   EL_TRY(ir::Shape shape, broadcast_args(call));

@@ -59,11 +59,11 @@ LowerResult convert(const ir::Value* from, const ir::Value* result, XnnBuilder& 
   const DType source = from->type.dtype;
   const DType target = result->type.dtype;
   if (!delegated(source) || !delegated(target))
-    return refuse(Code::Dtype, source == target
-                                   ? "the operand is " + std::string(long_name(source)) +
-                                         "; the delegate computes in float32 and float16"
-                                   : "it converts " + std::string(long_name(source)) + " to " +
-                                         std::string(long_name(target)) + "; the delegate converts float32 and float16 only");
+    return refuse(Code::Dtype, source == target ? "the operand is " + std::string(long_name(source)) +
+                                                      "; the delegate computes in float32 and float16"
+                                                : "it converts " + std::string(long_name(source)) + " to " +
+                                                      std::string(long_name(target)) +
+                                                      "; the delegate converts float32 and float16 only");
   const uint32_t in = b.value(from);
   if (source == target) {
     b.alias(result, in);
@@ -85,11 +85,12 @@ LowerResult lower_copy(const Call& call, XnnBuilder& b) {
 
 Types infer_number(const Call& call) {
   const ir::Type& self = call.type("self");
-  if (const auto count = self.numel(); count && *count != 1) return input_error("a number is taken from a tensor of " + self.str());
+  if (const auto count = self.numel(); count && *count != 1)
+    return input_error("a number is taken from a tensor of " + self.str());
   if (is_complex(self.dtype)) return input_error("a complex number is taken from a tensor");
-  return one(ir::Type::scalar(self.dtype == DType::Bool  ? ir::Type::Kind::Bool
-                              : is_float(self.dtype) ? ir::Type::Kind::Float
-                                                     : ir::Type::Kind::Int));
+  return one(ir::Type::scalar(self.dtype == DType::Bool ? ir::Type::Kind::Bool
+                              : is_float(self.dtype)    ? ir::Type::Kind::Float
+                                                        : ir::Type::Kind::Int));
 }
 
 Types infer_bool_number(const Call&) { return one(ir::Type::scalar(ir::Type::Kind::Bool)); }

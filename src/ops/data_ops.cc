@@ -80,7 +80,8 @@ Types infer_stack(const Call& call) {
     bool fits = piece.size() == sizes.size();
     for (size_t i = 0; fits && i < piece.size(); ++i)
       fits = !piece[i].is_const() || !sizes[i].is_const() || piece[i] == sizes[i];
-    if (!fits) return input_error("tensors of shapes " + sizes_text(sizes) + " and " + sizes_text(piece) + " cannot be stacked");
+    if (!fits)
+      return input_error("tensors of shapes " + sizes_text(sizes) + " and " + sizes_text(piece) + " cannot be stacked");
     for (size_t i = 0; i < piece.size(); ++i)
       if (!sizes[i].is_const() && piece[i].is_const()) sizes[i] = piece[i];
   }
@@ -95,7 +96,8 @@ LowerResult lower_stack(const Call& call, XnnBuilder& b) {
   const auto dim = static_cast<size_t>(*normalize_dim(call.integer("dim"), result->type.rank()));
   Shape piece = result->type.sizes;
   piece[dim] = SymInt(1);
-  if (!reshapable(piece)) return refuse(Code::Dynamic, "more than one size of the result is dynamic: " + result->type.str());
+  if (!reshapable(piece))
+    return refuse(Code::Dynamic, "more than one size of the result is dynamic: " + result->type.str());
   std::vector<uint32_t> pieces;
   for (const ir::Value* value : call.tensors("tensors")) {
     const uint32_t in = b.value(value);
@@ -178,7 +180,8 @@ LowerResult lower_select(const Call& call, XnnBuilder& b) {
   const int64_t dim = *normalize_dim(call.integer("dim"), self->type.rank());
   const SymInt index = call.sym_int("index");
   const SymInt& size = self->type.sizes[static_cast<size_t>(dim)];
-  if (!index.is_const()) return refuse(Code::Dynamic, "the index " + index.str() + " is known only when the program runs");
+  if (!index.is_const())
+    return refuse(Code::Dynamic, "the index " + index.str() + " is known only when the program runs");
   if (index.value() < 0 && !size.is_const())
     return refuse(Code::Dynamic, "the index counts from the end of a dynamic dim, and a slice node has a fixed offset");
   if (!reshapable(result->type.sizes))
@@ -198,16 +201,17 @@ Types infer_slice(const Call& call) {
   const ir::Type& self = call.type("self");
   if (self.rank() == 0) return input_error("a tensor of rank 0 cannot be sliced");
   EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), self.rank()));
-  if (call.is_symbolic("step") || call.integer("step") < 1) return input_error("the step of a slice is not a positive number");
-  const SliceRange range = slice_range(self.sizes[static_cast<size_t>(dim)], opt_sym(call, "start"), opt_sym(call, "end"),
-                                       call.integer("step"));
+  if (call.is_symbolic("step") || call.integer("step") < 1)
+    return input_error("the step of a slice is not a positive number");
+  const SliceRange range = slice_range(self.sizes[static_cast<size_t>(dim)], opt_sym(call, "start"),
+                                       opt_sym(call, "end"), call.integer("step"));
   return with_dim(self, dim, range.length);
 }
 
-// result = in[start : start + length * step : step] along dim, of known numbers. A step above 1 groups the dim into rows
-// of `step` elements and takes the first of each.
-LowerResult strided_piece(XnnBuilder& b, const ir::Value* self, int64_t dim, int64_t start, int64_t length, int64_t step,
-                          const ir::Value* result) {
+// result = in[start : start + length * step : step] along dim, of known numbers. A step above 1 groups the dim into
+// rows of `step` elements and takes the first of each.
+LowerResult strided_piece(XnnBuilder& b, const ir::Value* self, int64_t dim, int64_t start, int64_t length,
+                          int64_t step, const ir::Value* result) {
   const Shape& from = self->type.sizes;
   const auto at = static_cast<size_t>(dim);
   const int64_t size = from[at].value();
@@ -223,7 +227,8 @@ LowerResult strided_piece(XnnBuilder& b, const ir::Value* self, int64_t dim, int
   const SymInt before = product_of(from, 0, at);
   const SymInt after = product_of(from, at + 1, from.size());
   if (!before.is_const() && !after.is_const())
-    return refuse(Code::Dynamic, "the step is " + std::to_string(step) + " and sizes on both sides of the dim are dynamic");
+    return refuse(Code::Dynamic,
+                  "the step is " + std::to_string(step) + " and sizes on both sides of the dim are dynamic");
   if (!reshapable(result->type.sizes))
     return refuse(Code::Dynamic, "the step is " + std::to_string(step) + " and more than one size is dynamic");
   const int64_t wanted = length * step;
@@ -257,8 +262,9 @@ LowerResult lower_slice(const Call& call, XnnBuilder& b) {
     return std::nullopt;
   }
   if (!range.start.is_const() || !range.length.is_const() || !size.is_const())
-    return refuse(Code::Dynamic, "the range " + range.start.str() + " .. " + (range.start + range.length).str() + " of a dim of size " +
-                                     size.str() + " is dynamic, and a slice node has fixed offsets");
+    return refuse(Code::Dynamic, "the range " + range.start.str() + " .. " + (range.start + range.length).str() +
+                                     " of a dim of size " + size.str() +
+                                     " is dynamic, and a slice node has fixed offsets");
   return strided_piece(b, self, dim, range.start.value(), range.length.value(), step, result);
 }
 
@@ -300,7 +306,9 @@ LowerResult lower_pieces(const Call& call, XnnBuilder& b) {
   const auto pieces = pieces_of(call);
   EL_CHECK(pieces.ok(), "pieces that passed their shape rule");
   for (const SymInt& size : pieces->sizes)
-    if (!size.is_const()) return refuse(Code::Dynamic, "a piece has the dynamic size " + size.str() + ", and a slice node has fixed offsets");
+    if (!size.is_const())
+      return refuse(Code::Dynamic,
+                    "a piece has the dynamic size " + size.str() + ", and a slice node has fixed offsets");
   const ir::Value* self = call.tensor("self");
   if (!self->type.sizes[static_cast<size_t>(pieces->dim)].is_const())
     return refuse(Code::Dynamic, "the dim that is cut is dynamic, and a slice node has fixed offsets");
@@ -319,7 +327,8 @@ Types infer_unbind(const Call& call) {
   if (self.rank() == 0) return input_error("a tensor of rank 0 cannot be unbound");
   EL_TRY(const int64_t dim, checked_dim(call.integer("dim"), self.rank()));
   const SymInt& size = self.sizes[static_cast<size_t>(dim)];
-  if (!size.is_const()) return input_error("a dim of dynamic size " + size.str() + " gives an unknown number of pieces");
+  if (!size.is_const())
+    return input_error("a dim of dynamic size " + size.str() + " gives an unknown number of pieces");
   Shape sizes = self.sizes;
   sizes.erase(sizes.begin() + dim);
   return std::vector<ir::Type>(static_cast<size_t>(size.value()), ir::Type::tensor(self.dtype, sizes));

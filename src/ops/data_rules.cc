@@ -35,7 +35,8 @@ void fill_indices(Pieces& pieces, const SymInt& size, const ir::IntList& indices
 }
 
 Status fill_sections(Pieces& pieces, const SymInt& size, const SymInt& sections) {
-  if (!size.is_const() || !sections.is_const()) return input_error("a dim of dynamic size " + size.str() + " is cut into sections");
+  if (!size.is_const() || !sections.is_const())
+    return input_error("a dim of dynamic size " + size.str() + " is cut into sections");
   const int64_t count = sections.value();
   if (count <= 0) return input_error("the number of sections is not positive");
   for (int64_t i = 0; i < count; ++i)

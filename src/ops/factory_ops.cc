@@ -111,7 +111,8 @@ Types infer_permutation_of_n(const Call& call) { return one(dtype_or(call, DType
 
 Types infer_multinomial(const Call& call) {
   Shape sizes = call.type("self").sizes;
-  if (sizes.empty() || sizes.size() > 2) return input_error("probabilities have one or two dims, not " + call.type("self").str());
+  if (sizes.empty() || sizes.size() > 2)
+    return input_error("probabilities have one or two dims, not " + call.type("self").str());
   sizes.back() = call.sym_int("num_samples");
   return one(DType::I64, std::move(sizes));
 }

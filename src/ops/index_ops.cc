@@ -46,8 +46,8 @@ Types infer_index_select(const Call& call) {
 
 bool is_mask(const ir::Type& type) { return type.dtype == DType::Bool || type.dtype == DType::U8; }
 
-// self[indices]: the index tensors broadcast together; their dims stand in the place of the indexed dims where those are
-// adjacent, else in front. A mask of rank r stands for r index tensors whose length the data decides.
+// self[indices]: the index tensors broadcast together; their dims stand in the place of the indexed dims where those
+// are adjacent, else in front. A mask of rank r stands for r index tensors whose length the data decides.
 Types infer_index(const Call& call) {
   const ir::Type& self = call.type("self");
   const ir::ValueList& indices = call.tensors("indices");
@@ -71,7 +71,8 @@ Types infer_index(const Call& call) {
     indexed.insert(indexed.end(), static_cast<size_t>(index->type.rank()), true);
   }
   if (indexed.size() > self.sizes.size())
-    return input_error(std::to_string(indexed.size()) + " dims are indexed of a tensor of rank " + std::to_string(self.rank()));
+    return input_error(std::to_string(indexed.size()) + " dims are indexed of a tensor of rank " +
+                       std::to_string(self.rank()));
   indexed.resize(self.sizes.size(), false);
   const auto first = static_cast<size_t>(std::find(indexed.begin(), indexed.end(), true) - indexed.begin());
   size_t last = first;
@@ -147,12 +148,13 @@ Types infer_embedding_bag(const Call& call) {
   const DType index = promote(indices.dtype, offsets.dtype);
   const int64_t mode = call.integer("mode");  // sum, mean, max
   // Eager's fast path for plain sums leaves the map from indices to bags empty.
-  const bool padded = call.op().schema.index_of("padding_idx") >= 0 && call.has("padding_idx") && call.integer("padding_idx") >= 0;
+  const bool padded =
+      call.op().schema.index_of("padding_idx") >= 0 && call.has("padding_idx") && call.integer("padding_idx") >= 0;
   const bool fast = mode == 0 && !padded && (weight.dtype == DType::F32 || weight.dtype == DType::F16);
-  return std::vector<ir::Type>{ir::Type::tensor(weight.dtype, {bags, weight.sizes[1]}),
-                               ir::Type::tensor(index, {fast ? SymInt(0) : indices.sym_numel()}),
-                               ir::Type::tensor(index, {bags}),
-                               mode == 2 ? ir::Type::tensor(index, {bags, weight.sizes[1]}) : ir::Type::tensor(index, {bags})};
+  return std::vector<ir::Type>{
+      ir::Type::tensor(weight.dtype, {bags, weight.sizes[1]}),
+      ir::Type::tensor(index, {fast ? SymInt(0) : indices.sym_numel()}), ir::Type::tensor(index, {bags}),
+      mode == 2 ? ir::Type::tensor(index, {bags, weight.sizes[1]}) : ir::Type::tensor(index, {bags})};
 }
 
 Types infer_narrow_tensor(const Call& call) {

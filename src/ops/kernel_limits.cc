@@ -33,7 +33,8 @@ std::optional<std::string> kernel_same_dtypes(const Call& call) {
   const ir::ValueList& tensors = call.tensors("tensors");
   for (const ir::Value* value : tensors)
     if (value->type.dtype != tensors.front()->type.dtype)
-      return "the kernel does not convert between " + name_of(tensors.front()->type.dtype) + " and " + name_of(value->type.dtype);
+      return "the kernel does not convert between " + name_of(tensors.front()->type.dtype) + " and " +
+             name_of(value->type.dtype);
   return std::nullopt;
 }
 
@@ -54,11 +55,14 @@ std::optional<std::string> kernel_names_dims(const Call& call) {
 }
 
 std::optional<std::string> kernel_double_scales(const Call& call) {
-  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64}, {"scales", DType::F64},
-                                    {"zero_point", DType::I64}, {"zero_points", DType::I64}}) {
+  for (const auto& [name, dtype] : {std::pair<std::string_view, DType>{"scale", DType::F64},
+                                    {"scales", DType::F64},
+                                    {"zero_point", DType::I64},
+                                    {"zero_points", DType::I64}}) {
     if (call.op().schema.index_of(name) < 0 || !call.has(name)) continue;
     if (call.type(name).dtype != dtype)
-      return "the kernel takes '" + std::string(name) + "' in " + name_of(dtype) + " only, not in " + name_of(call.type(name).dtype);
+      return "the kernel takes '" + std::string(name) + "' in " + name_of(dtype) + " only, not in " +
+             name_of(call.type(name).dtype);
   }
   return std::nullopt;
 }

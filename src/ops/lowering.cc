@@ -45,7 +45,8 @@ LowerResult refuse_numbers(const Call& call) {
 std::optional<double> known_number(const Call& call, std::string_view name) {
   const ir::Arg& arg = call.arg(name);
   if (std::holds_alternative<double>(arg) || std::holds_alternative<bool>(arg)) return call.number(name);
-  if (const auto* integer = std::get_if<SymInt>(&arg); integer != nullptr && integer->is_const()) return call.number(name);
+  if (const auto* integer = std::get_if<SymInt>(&arg); integer != nullptr && integer->is_const())
+    return call.number(name);
   return std::nullopt;
 }
 
@@ -89,7 +90,8 @@ bool has_positive_term(const ir::Value* value) {
 
 uint32_t reciprocal_square_root(XnnBuilder& b, const ir::Value* value, uint32_t out) {
   const uint32_t in = b.value(value);
-  if (b.datatype(in) == xnn::Datatype::F16 || has_positive_term(value)) return b.unary(Kind::ReciprocalSquareRoot, in, out);
+  if (b.datatype(in) == xnn::Datatype::F16 || has_positive_term(value))
+    return b.unary(Kind::ReciprocalSquareRoot, in, out);
   return b.binary(Kind::Div, b.unpacked_scalar(DType::F32, 1.0), square_root(b, in), out);
 }
 
@@ -134,8 +136,8 @@ std::optional<int> broadcast_operand(const std::vector<SymInt>& a, const std::ve
 }  // namespace
 
 uint32_t nan_extremum(XnnBuilder& b, Kind kind, const ir::Value* a, const ir::Value* c, uint32_t out) {
-  // The x86 instruction returns its second operand when either is NaN, so that a NaN of the first is lost. An operand that
-  // is broadcast along the innermost dim is always the second, in whichever order the node names them.
+  // The x86 instruction returns its second operand when either is NaN, so that a NaN of the first is lost. An operand
+  // that is broadcast along the innermost dim is always the second, in whichever order the node names them.
   if (has_no_nan(c)) std::swap(a, c);
   const uint32_t first = b.value(a);
   const uint32_t second = b.value(c);
@@ -165,12 +167,15 @@ LowerResult slice_dim(XnnBuilder& b, uint32_t in, int64_t dim, int64_t start, in
   return std::nullopt;
 }
 
-uint32_t repeat_middle(XnnBuilder& b, uint32_t in, DType dtype, const SymInt& before, int64_t count, const SymInt& after) {
+uint32_t repeat_middle(XnnBuilder& b, uint32_t in, DType dtype, const SymInt& before, int64_t count,
+                       const SymInt& after) {
   const uint32_t rows = b.reshape(in, {before, SymInt(1), after});
   TensorData ones = scalar_data(dtype, 1.0).expanded(std::vector<int64_t>{count, 1}).contiguous();
   return b.binary(Kind::Multiply, rows, b.unpacked(std::move(ones)));
 }
 
-SymInt product_of(std::span<const SymInt> sizes, size_t first, size_t last) { return product(sizes.subspan(first, last - first)); }
+SymInt product_of(std::span<const SymInt> sizes, size_t first, size_t last) {
+  return product(sizes.subspan(first, last - first));
+}
 
 }  // namespace edgelift::ops

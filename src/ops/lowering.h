@@ -51,11 +51,12 @@ uint32_t reciprocal_square_root(XnnBuilder& b, const ir::Value* value, uint32_t 
 // Runs a unary node in float32 on a float16 operand: for nodes whose float16 kernels miss special values.
 uint32_t unary_in_f32(XnnBuilder& b, xnn::Kind kind, uint32_t in, uint32_t out);
 
-// StaticSlice of one dim, everything of the others; `start` and `length` are numbers. Other dims may be symbolic if they
-// have an upper bound. The result is a new temp when out is kInvalid.
+// StaticSlice of one dim, everything of the others; `start` and `length` are numbers. Other dims may be symbolic if
+// they have an upper bound. The result is a new temp when out is kInvalid.
 LowerResult slice_dim(XnnBuilder& b, uint32_t in, int64_t dim, int64_t start, int64_t length, uint32_t* out);
 // x repeated along a new axis: sizes [before, count, after] for x of [before, 1, after], by one multiplication.
-uint32_t repeat_middle(XnnBuilder& b, uint32_t in, DType dtype, const SymInt& before, int64_t count, const SymInt& after);
+uint32_t repeat_middle(XnnBuilder& b, uint32_t in, DType dtype, const SymInt& before, int64_t count,
+                       const SymInt& after);
 
 // Product of sizes[first, last).
 SymInt product_of(std::span<const SymInt> sizes, size_t first, size_t last);

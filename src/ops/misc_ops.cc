@@ -83,7 +83,9 @@ Types infer_complex(const Call& call) {
 }
 
 Types infer_real(const Call& call) { return one(real_of(call.type("self").dtype), call.type("self").sizes); }
-Types infer_angle(const Call& call) { return one(float_result(real_of(call.type("self").dtype)), call.type("self").sizes); }
+Types infer_angle(const Call& call) {
+  return one(float_result(real_of(call.type("self").dtype)), call.type("self").sizes);
+}
 
 Types infer_view_as_real(const Call& call) {
   const Type& self = call.type("self");
@@ -214,7 +216,9 @@ Types infer_combinations(const Call& call) {
 
 Types infer_shape(const Call& call) { return one(DType::I64, {SymInt(call.type("self").rank())}); }
 
-Types infer_gradient_of_self(const Call& call) { return one(Type::tensor(call.type("self").dtype, call.type("self").sizes)); }
+Types infer_gradient_of_self(const Call& call) {
+  return one(Type::tensor(call.type("self").dtype, call.type("self").sizes));
+}
 
 // Gradients of the input, of the weight and of the bias.
 Types infer_convolution_backward(const Call& call) {

@@ -38,7 +38,8 @@ Types infer_qparams_per_token(const Call& call) {
   if (sizes.empty()) return input_error("the operand has rank 0");
   sizes.back() = SymInt(1);
   const bool asymmetric = call.op().base.find("asymmetric") != std::string::npos;
-  return std::vector<ir::Type>{ir::Type::tensor(asymmetric ? DType::F64 : DType::F32, sizes), ir::Type::tensor(DType::I64, sizes)};
+  return std::vector<ir::Type>{ir::Type::tensor(asymmetric ? DType::F64 : DType::F32, sizes),
+                               ir::Type::tensor(DType::I64, sizes)};
 }
 
 // torchao: one of each for every block of block_size.
@@ -76,7 +77,8 @@ Types infer_embedding(const Call& call) {
 Types infer_mixed_product(const Call& call) {
   const ir::Type& input = call.type("input");
   const ir::Type& weight = call.type("weight");
-  if (input.rank() < 1 || weight.rank() != 2) return input_error("operands " + input.str() + " and " + weight.str() + " do not multiply");
+  if (input.rank() < 1 || weight.rank() != 2)
+    return input_error("operands " + input.str() + " and " + weight.str() + " do not multiply");
   Shape sizes = input.sizes;
   sizes.back() = weight.sizes[call.op().base == "mixed_mm" ? 1 : 0];
   const bool has_dtype = call.op().schema.index_of("dtype") >= 0 && call.has("dtype");

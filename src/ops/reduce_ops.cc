@@ -113,7 +113,8 @@ Types infer_trapezoid(const Call& call) {
 
 Types infer_sum_to_size(const Call& call) {
   const ir::IntList& size = call.ints("size");
-  if (size.size() > call.type("self").sizes.size()) return input_error("the result would have more dims than the operand");
+  if (size.size() > call.type("self").sizes.size())
+    return input_error("the result would have more dims than the operand");
   return one(call.type("self").dtype, Shape(size.begin(), size.end()));
 }
 
@@ -155,10 +156,11 @@ LowerResult average(const Call& call, XnnBuilder& b, const std::vector<int64_t>&
   if (last - first + 1 != dims.size())
     return refuse(Code::Attribute, "the dims are not adjacent; the delegate's pooling averages over adjacent ones");
   if (last + 1 == rank)
-    return refuse(Code::Attribute,
-                  rank == 0 || dims.size() == rank
-                      ? "it reduces the whole tensor; the delegate's pooling keeps the last dim"
-                      : "it reduces the last dim, which the delegate's pooling keeps; a product with a constant does it");
+    return refuse(
+        Code::Attribute,
+        rank == 0 || dims.size() == rank
+            ? "it reduces the whole tensor; the delegate's pooling keeps the last dim"
+            : "it reduces the last dim, which the delegate's pooling keeps; a product with a constant does it");
   if (dims.size() == 2 && last + 2 == rank && rank >= 3) {
     *average = pool(b.value(call.tensor("self")), result->type.sizes, keepdim);
     return std::nullopt;
@@ -187,7 +189,8 @@ LowerResult lower_sum(const Call& call, XnnBuilder& b) {
   if (!dims.ok() || dims->empty()) return refuse(Code::Rank, "the operand has rank 0");
   SymInt count(1);
   for (const int64_t dim : *dims) count = count * call.type("self").sizes[static_cast<size_t>(dim)];
-  if (!count.is_const()) return refuse(Code::Dynamic, "the number of elements that are added is dynamic: " + count.str());
+  if (!count.is_const())
+    return refuse(Code::Dynamic, "the number of elements that are added is dynamic: " + count.str());
   uint32_t mean = xnn::kInvalid;
   if (auto refused = average(call, b, *dims, &mean)) return refused;
   const uint32_t factor = b.unpacked_scalar(call.type("self").dtype, static_cast<double>(count.value()));

@@ -13,7 +13,9 @@ using ir::Type;
 
 DType complex_of(DType dtype) { return dtype == DType::F64 || dtype == DType::C128 ? DType::C128 : DType::C64; }
 
-Types infer_window(const Call& call) { return one(call.dtype("dtype").value_or(DType::F32), {SymInt(call.integer("window_length"))}); }
+Types infer_window(const Call& call) {
+  return one(call.dtype("dtype").value_or(DType::F32), {SymInt(call.integer("window_length"))});
+}
 
 // fft_rfft2, fft_irfft2, …: sizes `s` for dims `dim`; the last of them is halved or doubled by the real transforms.
 Types infer_fftn(const Call& call) {
@@ -25,7 +27,8 @@ Types infer_fftn(const Call& call) {
     for (int64_t i = count; i > 0; --i) dims.push_back(-i);
   }
   if (dims.empty()) return input_error("no dim is transformed");
-  if (!wish.empty() && wish.size() != dims.size()) return input_error("sizes are given for other dims than are transformed");
+  if (!wish.empty() && wish.size() != dims.size())
+    return input_error("sizes are given for other dims than are transformed");
   Shape sizes = self.sizes;
   for (size_t i = 0; i < dims.size(); ++i) {
     EL_TRY(const int64_t dim, indexed_dim(dims[i], self.rank()));

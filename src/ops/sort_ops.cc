@@ -51,7 +51,8 @@ Types infer_one_of_dim(const Call& call) {
 Types infer_arg_extremum(const Call& call) {
   const Type& self = call.type("self");
   if (!call.has("dim")) return one(DType::I64, Shape(call.flag("keepdim") ? self.sizes.size() : 0, SymInt(1)));
-  EL_TRY(Shape sizes, reduced_shape(self.sizes, std::vector<int64_t>{call.integer("dim")}, call.flag("keepdim"), false));
+  EL_TRY(Shape sizes,
+         reduced_shape(self.sizes, std::vector<int64_t>{call.integer("dim")}, call.flag("keepdim"), false));
   return one(DType::I64, std::move(sizes));
 }
 
@@ -97,7 +98,8 @@ Types infer_unique(const Call& call) {
   const Type& self = call.type("self");
   const SymInt count = data_size(self.max_numel());
   const bool inverse = call.flag("return_inverse");
-  return std::vector<Type>{Type::tensor(self.dtype, {count}), Type::tensor(DType::I64, inverse ? self.sizes : Shape{SymInt(0)}),
+  return std::vector<Type>{Type::tensor(self.dtype, {count}),
+                           Type::tensor(DType::I64, inverse ? self.sizes : Shape{SymInt(0)}),
                            Type::tensor(DType::I64, {call.flag("return_counts") ? count : SymInt(0)})};
 }
 

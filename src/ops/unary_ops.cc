@@ -101,7 +101,8 @@ LowerResult lower_clamp_tensor(const Call& call, XnnBuilder& b) {
   const bool has_min = call.op().schema.index_of("min") >= 0 && call.has("min");
   const bool has_max = call.op().schema.index_of("max") >= 0 && call.has("max");
   if (has_min && has_max)
-    return refuse(Code::NoForm, "two bounds that are tensors take a Maximum and a Minimum; the clamp node takes numbers");
+    return refuse(Code::NoForm,
+                  "two bounds that are tensors take a Maximum and a Minimum; the clamp node takes numbers");
   if (auto refused = refuse_numbers(call)) return refused;
   const ir::Value* bound = call.tensor(has_min ? "min" : "max");
   nan_extremum(b, has_min ? Kind::Maximum : Kind::Minimum, bound, call.tensor("self"), b.define(call.result()));

@@ -149,14 +149,16 @@ Result<std::vector<int64_t>> permutation(const Call& call) {
   if (schema.index_of("source") >= 0) {
     const bool list = std::holds_alternative<ir::IntList>(call.arg("source"));
     std::vector<int64_t> source = list ? call.integers("source") : std::vector<int64_t>{call.integer("source")};
-    std::vector<int64_t> target = list ? call.integers("destination") : std::vector<int64_t>{call.integer("destination")};
+    std::vector<int64_t> target =
+        list ? call.integers("destination") : std::vector<int64_t>{call.integer("destination")};
     if (source.size() != target.size()) return input_error("source and destination name different numbers of dims");
     std::vector<int64_t> out(perm.size(), -1);
     std::vector<bool> taken(perm.size(), false);
     for (size_t i = 0; i < source.size(); ++i) {
       EL_TRY(const int64_t from, indexed_dim(source[i], rank));
       EL_TRY(const int64_t to, indexed_dim(target[i], rank));
-      if (taken[static_cast<size_t>(from)] || out[static_cast<size_t>(to)] >= 0) return input_error("a dim is moved twice");
+      if (taken[static_cast<size_t>(from)] || out[static_cast<size_t>(to)] >= 0)
+        return input_error("a dim is moved twice");
       taken[static_cast<size_t>(from)] = true;
       out[static_cast<size_t>(to)] = from;
     }
@@ -174,7 +176,8 @@ Result<std::vector<int64_t>> permutation(const Call& call) {
     return perm;
   }
   // t, mT, adjoint: the last two dims.
-  if (base.starts_with("t") && rank > 2) return input_error("a tensor of rank " + std::to_string(rank) + " is not a matrix");
+  if (base.starts_with("t") && rank > 2)
+    return input_error("a tensor of rank " + std::to_string(rank) + " is not a matrix");
   if (rank >= 2) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   return perm;
 }
@@ -227,12 +230,14 @@ LowerResult lower_expand(const Call& call, XnnBuilder& b) {
     ones.push_back(size.value());
     count *= size.value();
     if (count > kMaxOnes)
-      return refuse(Code::Shape, "the operand grows more than " + std::to_string(kMaxOnes) + " times, from " + from.str() +
-                                     " to " + to.str() + "; the delegate can only multiply by as many ones");
+      return refuse(Code::Shape, "the operand grows more than " + std::to_string(kMaxOnes) + " times, from " +
+                                     from.str() + " to " + to.str() +
+                                     "; the delegate can only multiply by as many ones");
   }
   if (ones.empty()) return lower_as_view(call, b);
   const uint32_t in = b.value(call.tensor("self"));
-  b.binary(Kind::Multiply, in, b.unpacked(scalar_data(from.dtype, 1.0).expanded(ones).contiguous()), b.define(call.result()));
+  b.binary(Kind::Multiply, in, b.unpacked(scalar_data(from.dtype, 1.0).expanded(ones).contiguous()),
+           b.define(call.result()));
   return std::nullopt;
 }
 

@@ -35,11 +35,14 @@ void import_all(const std::filesystem::path& root, size_t at_least) {
   EXPECT_GE(programs.size(), at_least) << root;
   for (const auto& path : programs) {
     const auto program = importer::import_pt2(path, table());
-    EXPECT_TRUE(program.ok() || is_refused_by_design(program.error().message)) << path << ": " << program.error().message;
+    EXPECT_TRUE(program.ok() || is_refused_by_design(program.error().message))
+        << path << ": " << program.error().message;
   }
 }
 
-TEST(Recorded, OperatorCasesAgreeWithTheShapeRules) { import_all(edgelift::testing::source_dir() / "tests" / "ops", 400); }
+TEST(Recorded, OperatorCasesAgreeWithTheShapeRules) {
+  import_all(edgelift::testing::source_dir() / "tests" / "ops", 400);
+}
 TEST(Recorded, ModelsAgreeWithTheShapeRules) { import_all(edgelift::testing::source_dir() / "tests" / "models", 20); }
 
 TEST(Recorded, SharedCasesAgreeWithTheShapeRules) {

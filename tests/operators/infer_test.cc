@@ -48,8 +48,8 @@ TEST(ShapeRules, SayWhatDoesNotFit) {
       {"%x: f32[3,4]", "%y = add_.Tensor %x, %x : f32[3,5]", ""},
   };
   for (const Broken& broken : cases) {
-    const std::string text =
-        std::string("program {\n  fn forward(") + broken.inputs + ") -> f32[1] {\n    " + broken.node + "\n    return %y\n  }\n}\n";
+    const std::string text = std::string("program {\n  fn forward(") + broken.inputs + ") -> f32[1] {\n    " +
+                             broken.node + "\n    return %y\n  }\n}\n";
     const auto program = ir::parse(text, table());
     ASSERT_FALSE(program.ok()) << text;
     EXPECT_NE(program.error().message.find(broken.sentence), std::string::npos) << text << program.error().message;
@@ -61,8 +61,8 @@ class Arguments {
  public:
   explicit Arguments(ir::Graph& graph) : random_(7) {
     for (const DType dtype : {DType::F32, DType::I64, DType::Bool, DType::C64})
-      for (const auto& sizes : {ir::Shape{}, ir::Shape{SymInt(0)}, ir::Shape{SymInt(4)}, ir::Shape{SymInt(2), SymInt(3)},
-                                ir::Shape{SymInt(1), SymInt(2), SymInt(3), SymInt(4)}})
+      for (const auto& sizes : {ir::Shape{}, ir::Shape{SymInt(0)}, ir::Shape{SymInt(4)},
+                                ir::Shape{SymInt(2), SymInt(3)}, ir::Shape{SymInt(1), SymInt(2), SymInt(3), SymInt(4)}})
         values_.push_back(graph.add_input("v", ir::Type::tensor(dtype, sizes)));
   }
 
@@ -71,35 +71,68 @@ class Arguments {
     const bool use_default = !spec.required && pick(3) == 0;
     if (use_default) return spec.default_value;
     switch (spec.kind) {
-      case ArgKind::OptTensor: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::Tensor: return value();
-      case ArgKind::TensorList: return list(false);
-      case ArgKind::OptTensorList: return list(true);
-      case ArgKind::OptInt: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::Int: return integer();
-      case ArgKind::OptIntList: if (pick(3) == 0) return {}; [[fallthrough]];
+      case ArgKind::OptTensor:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::Tensor:
+        return value();
+      case ArgKind::TensorList:
+        return list(false);
+      case ArgKind::OptTensorList:
+        return list(true);
+      case ArgKind::OptInt:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::Int:
+        return integer();
+      case ArgKind::OptIntList:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
       case ArgKind::IntList: {
         ir::IntList items;
         const int count = spec.list_length > 0 ? spec.list_length : pick(5);
         for (int i = 0; i < count; ++i) items.push_back(integer());
         return items;
       }
-      case ArgKind::OptFloat: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::Float: return 0.5 * pick(7) - 1.0;
-      case ArgKind::OptFloatList: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::FloatList: return std::vector<double>(static_cast<size_t>(pick(4)), 2.0);
-      case ArgKind::OptBool: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::Bool: return pick(2) == 0;
-      case ArgKind::BoolList: return std::vector<bool>(3, true);
-      case ArgKind::OptScalar: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::Scalar: return pick(2) == 0 ? ir::Arg(0.5 * pick(7)) : ir::Arg(integer());
-      case ArgKind::OptString: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::String: return std::string(kTexts[static_cast<size_t>(pick(4))]);
-      case ArgKind::OptScalarType: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::ScalarType: return pick(2) == 0 ? DType::F32 : DType::I8;
-      case ArgKind::OptMemoryFormat: if (pick(3) == 0) return {}; [[fallthrough]];
-      case ArgKind::MemoryFormat: return pick(2) == 0 ? ir::MemoryFormat::Contiguous : ir::MemoryFormat::ChannelsLast;
-      case ArgKind::Ignored: return {};
+      case ArgKind::OptFloat:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::Float:
+        return 0.5 * pick(7) - 1.0;
+      case ArgKind::OptFloatList:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::FloatList:
+        return std::vector<double>(static_cast<size_t>(pick(4)), 2.0);
+      case ArgKind::OptBool:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::Bool:
+        return pick(2) == 0;
+      case ArgKind::BoolList:
+        return std::vector<bool>(3, true);
+      case ArgKind::OptScalar:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::Scalar:
+        return pick(2) == 0 ? ir::Arg(0.5 * pick(7)) : ir::Arg(integer());
+      case ArgKind::OptString:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::String:
+        return std::string(kTexts[static_cast<size_t>(pick(4))]);
+      case ArgKind::OptScalarType:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::ScalarType:
+        return pick(2) == 0 ? DType::F32 : DType::I8;
+      case ArgKind::OptMemoryFormat:
+        if (pick(3) == 0) return {};
+        [[fallthrough]];
+      case ArgKind::MemoryFormat:
+        return pick(2) == 0 ? ir::MemoryFormat::Contiguous : ir::MemoryFormat::ChannelsLast;
+      case ArgKind::Ignored:
+        return {};
     }
     return {};
   }

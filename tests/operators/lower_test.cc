@@ -51,7 +51,8 @@ std::string why(const std::string& inputs, const std::string& node, const std::s
 using Kinds = std::vector<Kind>;
 
 TEST(Slice, StepOneIsOneNode) {
-  EXPECT_EQ(lower("%x: f32[2,7]", "%y = slice.Tensor %x, dim=1, start=2, end=5 : f32[2,3]").kinds(), Kinds{Kind::StaticSlice});
+  EXPECT_EQ(lower("%x: f32[2,7]", "%y = slice.Tensor %x, dim=1, start=2, end=5 : f32[2,3]").kinds(),
+            Kinds{Kind::StaticSlice});
 }
 
 TEST(Slice, RangesFarPastTheEndsAreResolved) {
@@ -70,15 +71,18 @@ TEST(Slice, AStepGroupsTheDimIntoRows) {
   // 7 elements by 2: the last row is padded.
   EXPECT_EQ(lower("%x: f32[2,7]", "%y = slice.Tensor %x, dim=1, step=2 : f32[2,4]").kinds(),
             (Kinds{Kind::StaticConstantPad, Kind::StaticReshape, Kind::StaticSlice, Kind::StaticReshape}));
-  EXPECT_EQ(lower("%x: f32[2,8]", "%y = slice.Tensor %x, dim=1, start=1, step=3 : f32[2,3]").kinds(),
-            (Kinds{Kind::StaticSlice, Kind::StaticConstantPad, Kind::StaticReshape, Kind::StaticSlice, Kind::StaticReshape}));
+  EXPECT_EQ(
+      lower("%x: f32[2,8]", "%y = slice.Tensor %x, dim=1, start=1, step=3 : f32[2,3]").kinds(),
+      (Kinds{Kind::StaticSlice, Kind::StaticConstantPad, Kind::StaticReshape, Kind::StaticSlice, Kind::StaticReshape}));
 }
 
 TEST(Slice, DynamicRangesAreRefused) {
-  EXPECT_NE(why("%x: f32[s0,4]", "%y = slice.Tensor %x, dim=0, end=-1 : f32[s0-1,4]", "  sym s0 in [2, 8]\n").find("dynamic"),
-            std::string::npos);
+  EXPECT_NE(
+      why("%x: f32[s0,4]", "%y = slice.Tensor %x, dim=0, end=-1 : f32[s0-1,4]", "  sym s0 in [2, 8]\n").find("dynamic"),
+      std::string::npos);
   // A dynamic dim that is not cut is bounded by its range.
-  const Lowered lowered = lower("%x: f32[s0,4]", "%y = slice.Tensor %x, dim=1, end=2 : f32[s0,2]", "  sym s0 in [2, 8]\n");
+  const Lowered lowered =
+      lower("%x: f32[s0,4]", "%y = slice.Tensor %x, dim=1, end=2 : f32[s0,2]", "  sym s0 in [2, 8]\n");
   ASSERT_EQ(lowered.kinds(), Kinds{Kind::StaticSlice});
   EXPECT_EQ(lowered.builder.graph().nodes[0].list2, (std::vector<int64_t>{8, 2}));
 }
@@ -91,8 +95,9 @@ TEST(Select, IsASliceAndAReshape) {
 }
 
 TEST(Pieces, AreOneSliceEach) {
-  EXPECT_EQ(lower("%x: f32[5,4]", "%a, %b, %c = split.Tensor %x, split_size=2 : (f32[2,4], f32[2,4], f32[1,4])").kinds(),
-            (Kinds{Kind::StaticSlice, Kind::StaticSlice, Kind::StaticSlice}));
+  EXPECT_EQ(
+      lower("%x: f32[5,4]", "%a, %b, %c = split.Tensor %x, split_size=2 : (f32[2,4], f32[2,4], f32[1,4])").kinds(),
+      (Kinds{Kind::StaticSlice, Kind::StaticSlice, Kind::StaticSlice}));
   EXPECT_EQ(lower("%x: f32[2,3]", "%a, %b = unbind.int %x : (f32[3], f32[3])").kinds(),
             (Kinds{Kind::StaticSlice, Kind::StaticReshape, Kind::StaticSlice, Kind::StaticReshape}));
 }
@@ -102,8 +107,9 @@ TEST(View, OneDynamicSizeIsInferred) {
   const Lowered lowered = lower("%x: f32[s0,6]", "%y = view %x, size=[s0,2,3] : f32[s0,2,3]", symbols);
   ASSERT_EQ(lowered.kinds(), Kinds{Kind::StaticReshape});
   EXPECT_EQ(lowered.builder.graph().nodes[0].list, (std::vector<int64_t>{0, 2, 3}));
-  EXPECT_NE(why("%x: f32[s0,s1,6]", "%y = view %x, size=[s0,s1,2,3] : f32[s0,s1,2,3]", symbols).find("more than one size"),
-            std::string::npos);
+  EXPECT_NE(
+      why("%x: f32[s0,s1,6]", "%y = view %x, size=[s0,s1,2,3] : f32[s0,s1,2,3]", symbols).find("more than one size"),
+      std::string::npos);
 }
 
 TEST(Permute, IdentityIsTheOperand) {
@@ -119,15 +125,18 @@ TEST(Expand, MultipliesByAsManyOnesAsTheGrowingDimsHave) {
   const uint32_t ones = lowered.builder.graph().nodes[0].inputs[1];
   EXPECT_EQ(lowered.builder.graph().values[ones].data.sizes(), (std::vector<int64_t>{3, 1}));
   EXPECT_EQ(lower("%x: f32[2,4]", "%y = expand %x, size=[1,2,4] : f32[1,2,4]").kinds(), Kinds{Kind::StaticReshape});
-  EXPECT_NE(why("%x: f32[1,4]", "%y = expand %x, size=[s0,4] : f32[s0,4]", "  sym s0 in [1, 8]\n").find("dynamic"), std::string::npos);
+  EXPECT_NE(why("%x: f32[1,4]", "%y = expand %x, size=[s0,4] : f32[s0,4]", "  sym s0 in [1, 8]\n").find("dynamic"),
+            std::string::npos);
   EXPECT_NE(why("%x: f32[1]", "%y = expand %x, size=[100000] : f32[100000]").find("ones"), std::string::npos);
 }
 
 TEST(Arithmetic, AlphaAndRoundingAreNotDropped) {
   EXPECT_EQ(lower("%x: f32[2], %z: f32[2]", "%y = add.Tensor %x, %z : f32[2]").kinds(), Kinds{Kind::Add});
-  EXPECT_EQ(lower("%x: f32[2], %z: f32[2]", "%y = sub.Tensor %x, %z, alpha=2 : f32[2]").kinds(), (Kinds{Kind::Multiply, Kind::Subtract}));
-  EXPECT_NE(why("%x: f32[2], %z: f32[2]", "%y = div.Tensor_mode %x, %z, rounding_mode=\"floor\" : f32[2]").find("floor"),
-            std::string::npos);
+  EXPECT_EQ(lower("%x: f32[2], %z: f32[2]", "%y = sub.Tensor %x, %z, alpha=2 : f32[2]").kinds(),
+            (Kinds{Kind::Multiply, Kind::Subtract}));
+  EXPECT_NE(
+      why("%x: f32[2], %z: f32[2]", "%y = div.Tensor_mode %x, %z, rounding_mode=\"floor\" : f32[2]").find("floor"),
+      std::string::npos);
   EXPECT_NE(why("%x: f32[2]", "%y = mul.Scalar %x, other=2.0 : f32[2]").find("lift-scalars"), std::string::npos);
 }
 
@@ -138,13 +147,15 @@ TEST(Arithmetic, DtypesThatTheDelegateHasNot) {
 }
 
 TEST(Arithmetic, PowersAreThoseThatEagerComputesWithoutPow) {
-  EXPECT_EQ(lower("%x: f32[2]", "%y = pow.Tensor_Scalar %x, exponent=3 : f32[2]").kinds(), (Kinds{Kind::Square, Kind::Multiply}));
+  EXPECT_EQ(lower("%x: f32[2]", "%y = pow.Tensor_Scalar %x, exponent=3 : f32[2]").kinds(),
+            (Kinds{Kind::Square, Kind::Multiply}));
   EXPECT_EQ(lower("%x: f32[2]", "%y = pow.Tensor_Scalar %x, exponent=-1 : f32[2]").kinds(), Kinds{Kind::Div});
   EXPECT_NE(why("%x: f32[2]", "%y = pow.Tensor_Scalar %x, exponent=2.5 : f32[2]").find("exponent"), std::string::npos);
 }
 
 TEST(Extremum, KeepsTheNaNOfEitherOperand) {
-  EXPECT_EQ(lower("%x: f32[2], %z: f32[2]", "%y = maximum %x, %z : f32[2]").kinds(), (Kinds{Kind::Maximum, Kind::Clamp, Kind::Add}));
+  EXPECT_EQ(lower("%x: f32[2], %z: f32[2]", "%y = maximum %x, %z : f32[2]").kinds(),
+            (Kinds{Kind::Maximum, Kind::Clamp, Kind::Add}));
   // The same operand twice cannot lose anything.
   EXPECT_EQ(lower("%x: f32[2]", "%y = minimum %x, %x : f32[2]").kinds(), Kinds{Kind::Minimum});
 }
@@ -167,7 +178,8 @@ TEST(Mean, OverAdjacentDims) {
             (Kinds{Kind::StaticTranspose, Kind::GlobalAvgPooling2d}));
   EXPECT_EQ(lower("%x: f32[2,3,4]", "%y = mean.dim %x, dim=[1] : f32[2,4]").kinds(),
             (Kinds{Kind::StaticReshape, Kind::GlobalAvgPooling2d, Kind::StaticReshape}));
-  EXPECT_EQ(lower("%x: f32[2,3,4,5]", "%y = mean.dim %x, dim=[1,2] : f32[2,5]").kinds(), Kinds{Kind::GlobalAvgPooling2d});
+  EXPECT_EQ(lower("%x: f32[2,3,4,5]", "%y = mean.dim %x, dim=[1,2] : f32[2,5]").kinds(),
+            Kinds{Kind::GlobalAvgPooling2d});
   EXPECT_NE(why("%x: f32[2,3,4]", "%y = mean.dim %x, dim=[2] : f32[2,3]").find("last dim"), std::string::npos);
   EXPECT_NE(why("%x: f32[2,3,4]", "%y = mean.dim %x, dim=[0,2] : f32[3]").find("adjacent"), std::string::npos);
 }
