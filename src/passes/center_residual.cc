@@ -132,19 +132,26 @@ class Stream {
   std::vector<std::pair<ir::Node*, size_t>> constants_;
 };
 
-// Without the mean over `dim`, which is the first or the last.
+// Without the mean over the first or the last dim; the sums in double, row by row.
 TensorData centred(const TensorData& data, bool first) {
-  std::vector<double> values = data.to_doubles();
+  std::vector<float> values = data.to_floats();
   const auto n = static_cast<size_t>(first ? data.sizes().front() : data.sizes().back());
-  const size_t groups = n == 0 ? 0 : values.size() / n, step = first ? groups : 1;
-  for (size_t g = 0; g < groups; ++g) {
-    const size_t begin = first ? g : g * n;
-    double sum = 0;
-    for (size_t i = 0; i < n; ++i) sum += values[begin + i * step];
-    for (size_t i = 0; i < n; ++i) values[begin + i * step] -= sum / static_cast<double>(n);
+  const size_t rest = n == 0 ? 0 : values.size() / n;
+  if (first) {
+    std::vector<double> sums(rest, 0.0);
+    for (size_t i = 0; i < n; ++i)
+      for (size_t g = 0; g < rest; ++g) sums[g] += static_cast<double>(values[i * rest + g]);
+    for (double& sum : sums) sum /= static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i)
+      for (size_t g = 0; g < rest; ++g) values[i * rest + g] = static_cast<float>(static_cast<double>(values[i * rest + g]) - sums[g]);
+  } else {
+    for (size_t g = 0; g < rest; ++g) {
+      double sum = 0;
+      for (size_t i = 0; i < n; ++i) sum += static_cast<double>(values[g * n + i]);
+      for (size_t i = 0; i < n; ++i) values[g * n + i] = static_cast<float>(static_cast<double>(values[g * n + i]) - sum / static_cast<double>(n));
+    }
   }
-  std::vector<float> out(values.begin(), values.end());
-  return TensorData::of(DType::F32, data.sizes(), out);
+  return TensorData::of(DType::F32, data.sizes(), values);
 }
 
 void replace_constant(ir::Rewriter& rewriter, ir::Node& node, size_t index, bool first) {

@@ -8,23 +8,29 @@ namespace edgelift::passes {
 namespace {
 
 // f32 in, f32 out without a detour over a vector of doubles: the one case where size matters.
+// The weight is taken as rows of `width` elements; no division an element, for models have many.
 template <class F>
-TensorData mapped(const TensorData& weight, F&& factor_of) {
+TensorData mapped(const TensorData& weight, size_t width, F&& factor_of) {
   const TensorData packed = weight.contiguous();
   const auto count = static_cast<size_t>(packed.numel());
+  const size_t rows = width == 0 ? 0 : count / width;
   if (weight.dtype() == DType::F32) {
     std::vector<std::byte> bytes(count * sizeof(float));
     const std::byte* in = packed.bytes().data();
-    for (size_t i = 0; i < count; ++i) {
-      float x;
-      std::memcpy(&x, in + i * sizeof(float), sizeof x);
-      const auto y = static_cast<float>(static_cast<double>(x) * factor_of(i));
-      std::memcpy(bytes.data() + i * sizeof(float), &y, sizeof y);
+    std::byte* out = bytes.data();
+    for (size_t row = 0; row < rows; ++row) {
+      for (size_t column = 0; column < width; ++column, in += sizeof(float), out += sizeof(float)) {
+        float x;
+        std::memcpy(&x, in, sizeof x);
+        const auto y = static_cast<float>(static_cast<double>(x) * factor_of(row, column));
+        std::memcpy(out, &y, sizeof y);
+      }
     }
     return TensorData::own(DType::F32, weight.sizes(), std::move(bytes));
   }
   std::vector<double> values = packed.to_doubles();
-  for (size_t i = 0; i < count; ++i) values[i] *= factor_of(i);
+  for (size_t row = 0, i = 0; row < rows; ++row)
+    for (size_t column = 0; column < width; ++column, ++i) values[i] *= factor_of(row, column);
   return TensorData::of(DType::F64, weight.sizes(), values).converted(weight.dtype());
 }
 
@@ -33,16 +39,16 @@ TensorData mapped(const TensorData& weight, F&& factor_of) {
 TensorData scale_rows(const TensorData& weight, const std::vector<double>& factors) {
   EL_CHECK(weight.rank() >= 1 && weight.sizes()[0] == static_cast<int64_t>(factors.size()), "one factor a row");
   const size_t width = factors.empty() ? 0 : static_cast<size_t>(weight.numel()) / factors.size();
-  return mapped(weight, [&](size_t i) { return factors[i / width]; });
+  return mapped(weight, width, [&](size_t row, size_t) { return factors[row]; });
 }
 
 TensorData scale_columns(const TensorData& weight, const std::vector<double>& factors) {
   EL_CHECK(weight.rank() == 2 && weight.sizes()[1] == static_cast<int64_t>(factors.size()), "one factor a column");
-  return mapped(weight, [&](size_t i) { return factors[i % factors.size()]; });
+  return mapped(weight, factors.size(), [&](size_t, size_t column) { return factors[column]; });
 }
 
 TensorData scale_all(const TensorData& weight, double factor) {
-  return mapped(weight, [&](size_t) { return factor; });
+  return mapped(weight, static_cast<size_t>(weight.numel()), [&](size_t, size_t) { return factor; });
 }
 
 std::vector<double> times_vector(const TensorData& weight, const std::vector<double>& vector) {
