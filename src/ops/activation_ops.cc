@@ -18,7 +18,8 @@ Types infer_prelu(const Call& c) {
   const Type& self = c.type("self");
   const Type& weight = c.type("weight");
   const SymInt channels = self.rank() >= 2 ? self.sizes[1] : SymInt(1);
-  if (weight.rank() > 1) return input_error("prelu's weight has rank " + std::to_string(weight.rank()) + ", not 0 or 1");
+  if (weight.rank() > 1)
+    return input_error("prelu's weight has rank " + std::to_string(weight.rank()) + ", not 0 or 1");
   const SymInt count = weight.sym_numel();
   if (count.is_const() && channels.is_const() && count.value() != 1 && count.value() != channels.value())
     return input_error("prelu's weight has " + count.str() + " elements for " + channels.str() + " channels");
@@ -90,14 +91,15 @@ LowerResult lower_rrelu(const Call& c, XnnBuilder& b) {
   return leaky(c, b, (c.number("lower") + c.number("upper")) / 2);
 }
 
-// scale * (x > 0 ? x : alpha * (exp(inner * x) - 1)). The node has alpha alone; for the rest it is wrapped: with y = inner * x
-// the value is (scale / inner) * elu(y, alpha * inner).
+// scale * (x > 0 ? x : alpha * (exp(inner * x) - 1)). The node has alpha alone; for the rest it is wrapped: with y =
+// inner * x the value is (scale / inner) * elu(y, alpha * inner).
 LowerResult elu(const Call& c, XnnBuilder& b, double alpha, double scale, double inner) {
   const DType dtype = c.result()->type.dtype;
   if (!(inner > 0) || !std::isfinite(inner)) return refuse(Code::Attribute, "an input scale of " + number_text(inner));
   const double slope = alpha * inner;
   const double outer = scale / inner;
-  if (!(slope > 0) || !std::isfinite(slope)) return refuse(Code::Attribute, "XNNPACK's ELU takes a positive alpha, not " + number_text(slope));
+  if (!(slope > 0) || !std::isfinite(slope))
+    return refuse(Code::Attribute, "XNNPACK's ELU takes a positive alpha, not " + number_text(slope));
   for (const double factor : {inner, outer})
     if (!exact_scalar(dtype, factor)) return inexact_scalar("a factor of", factor);
   uint32_t in = b.value(c.tensor("self"));
@@ -122,7 +124,8 @@ LowerResult lower_selu(const Call& c, XnnBuilder& b) {
 
 LowerResult lower_gelu(const Call& c, XnnBuilder& b) {
   if (c.text("approximate") != "none")
-    return refuse(Code::Attribute, "XNNPACK's gelu is the exact one, not approximate='" + std::string(c.text("approximate")) + "'");
+    return refuse(Code::Attribute,
+                  "XNNPACK's gelu is the exact one, not approximate='" + std::string(c.text("approximate")) + "'");
   return lower_unary<xnn::Kind::Gelu>(c, b);
 }
 
@@ -186,51 +189,77 @@ LowerResult lower_dropout(const Call& c, XnnBuilder& b) {
 }
 
 // An operator and its in-place twin.
-#define ACTIVATION(NAME, ARGS, LOWER, KERNEL, NOTE)                                                                     \
-  {.schema = "aten::" NAME "(Tensor self" ARGS ") -> Tensor", .infer = infer_same, .lower = LOWER, .kernel = KERNEL, \
-   .traits = kPointwise, .note = NOTE},                                                                           \
-      {.schema = "aten::" NAME "_(Tensor(a!) self" ARGS ") -> Tensor(a!)", .infer = infer_same, .traits = kInPlace}
+#define ACTIVATION(NAME, ARGS, LOWER, KERNEL, NOTE)                                                             \
+  {.schema = "aten::" NAME "(Tensor self" ARGS ") -> Tensor",                                                   \
+   .infer = infer_same,                                                                                         \
+   .lower = LOWER,                                                                                              \
+   .kernel = KERNEL,                                                                                            \
+   .traits = kPointwise,                                                                                        \
+   .note = NOTE},                                                                                               \
+  {                                                                                                             \
+    .schema = "aten::" NAME "_(Tensor(a!) self" ARGS ") -> Tensor(a!)", .infer = infer_same, .traits = kInPlace \
+  }
 
-#define DROPOUT(NAME)                                                                                                   \
-  {.schema = "aten::" NAME "(Tensor input, float p, bool train) -> Tensor", .infer = infer_same, .lower = lower_dropout, .note = "train is off"}, \
-      {.schema = "aten::" NAME "_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", .infer = infer_same,           \
-       .traits = kInPlace}
+#define DROPOUT(NAME)                                                                                     \
+  {.schema = "aten::" NAME "(Tensor input, float p, bool train) -> Tensor",                               \
+   .infer = infer_same,                                                                                   \
+   .lower = lower_dropout,                                                                                \
+   .note = "train is off"},                                                                               \
+  {                                                                                                       \
+    .schema = "aten::" NAME "_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", .infer = infer_same, \
+    .traits = kInPlace                                                                                    \
+  }
 
 constexpr OpDef kOps[] = {
     ACTIVATION("relu", "", lower_relu, "aten::relu.out", ""),
     ACTIVATION("relu6", "", lower_relu6, "aten::hardtanh.out(self, 0, 6)", ""),
-    ACTIVATION("hardtanh", ", Scalar min_val=-1, Scalar max_val=1", lower_hardtanh, "aten::hardtanh.out", "min_val is below max_val"),
+    ACTIVATION("hardtanh", ", Scalar min_val=-1, Scalar max_val=1", lower_hardtanh, "aten::hardtanh.out",
+               "min_val is below max_val"),
     ACTIVATION("hardswish", "", lower_unary<xnn::Kind::Hardswish>, "", ""),
     ACTIVATION("hardsigmoid", "", lower_hardsigmoid, "", ""),
     ACTIVATION("leaky_relu", ", Scalar negative_slope=0.01", lower_leaky_relu, "aten::leaky_relu.out", ""),
-    ACTIVATION("elu", ", Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", lower_elu, "aten::elu.out", "alpha and input_scale are positive"),
+    ACTIVATION("elu", ", Scalar alpha=1, Scalar scale=1, Scalar input_scale=1", lower_elu, "aten::elu.out",
+               "alpha and input_scale are positive"),
     ACTIVATION("selu", "", lower_selu, "", ""),
     ACTIVATION("celu", ", Scalar alpha=1.", lower_celu, "", "alpha is positive"),
     ACTIVATION("gelu", ", *, str approximate=\"none\"", lower_gelu, "aten::gelu.out", "approximate is 'none'"),
     ACTIVATION("silu", "", lower_silu, "", ""),
     ACTIVATION("mish", "", nullptr, "", "the delegate has no form of it that keeps large negative numbers"),
-    ACTIVATION("threshold", ", Scalar threshold, Scalar value", lower_threshold, "", "threshold and value are 0, which is relu"),
-    ACTIVATION("rrelu", ", Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None",
+    ACTIVATION("threshold", ", Scalar threshold, Scalar value", lower_threshold, "",
+               "threshold and value are 0, which is relu"),
+    ACTIVATION("rrelu",
+               ", Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None",
                lower_rrelu, "", "training is off"),
-    {.schema = "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+    {.schema = "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar "
+               "upper=0.33333333333333331, "
                "bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
-     .infer = infer_rrelu_with_noise, .note = "it is leaky_relu when training is off"},
-    {.schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", .infer = infer_same,
+     .infer = infer_rrelu_with_noise,
+     .note = "it is leaky_relu when training is off"},
+    {.schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+     .infer = infer_same,
      .traits = kPointwise},
     {.schema = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", .infer = infer_same, .traits = kPointwise},
     {.schema = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", .infer = infer_same, .traits = kPointwise},
     {.schema = "aten::log_sigmoid(Tensor self) -> Tensor", .infer = infer_same, .traits = kPointwise},
     {.schema = "aten::prelu(Tensor self, Tensor weight) -> Tensor", .infer = infer_prelu, .lower = lower_prelu},
-    {.schema = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor", .infer = infer_prelu_kernel,
-     .lower = lower_prelu_kernel, .traits = kPointwise},
-    {.schema = "aten::glu(Tensor self, int dim=-1) -> Tensor", .infer = infer_glu, .lower = lower_glu, .kernel = "aten::glu.out",
+    {.schema = "aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+     .infer = infer_prelu_kernel,
+     .lower = lower_prelu_kernel,
+     .traits = kPointwise},
+    {.schema = "aten::glu(Tensor self, int dim=-1) -> Tensor",
+     .infer = infer_glu,
+     .lower = lower_glu,
+     .kernel = "aten::glu.out",
      .note = "the halved dim is not dynamic"},
     DROPOUT("dropout"),
     DROPOUT("alpha_dropout"),
     DROPOUT("feature_dropout"),
     DROPOUT("feature_alpha_dropout"),
-    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", .infer = infer_native_dropout,
-     .kernel = "aten::native_dropout.out", .traits = kRandom, .note = "its mask is a bool tensor"},
+    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+     .infer = infer_native_dropout,
+     .kernel = "aten::native_dropout.out",
+     .traits = kRandom,
+     .note = "its mask is a bool tensor"},
 };
 
 }  // namespace

@@ -35,11 +35,13 @@ Result<Attention> attention(const Call& c) {
   const Type& k = c.type("key");
   const Type& v = c.type("value");
   const auto misfit = [&](std::string_view what) {
-    return input_error(std::string(what) + " of attention do not fit: query " + sizes_text(q.sizes) + ", key " + sizes_text(k.sizes) +
-                       ", value " + sizes_text(v.sizes));
+    return input_error(std::string(what) + " of attention do not fit: query " + sizes_text(q.sizes) + ", key " +
+                       sizes_text(k.sizes) + ", value " + sizes_text(v.sizes));
   };
   if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2) return misfit("the ranks");
-  const auto differ = [](const SymInt& a, const SymInt& b) { return a.is_const() && b.is_const() && a.value() != b.value(); };
+  const auto differ = [](const SymInt& a, const SymInt& b) {
+    return a.is_const() && b.is_const() && a.value() != b.value();
+  };
   if (differ(q.sizes.back(), k.sizes.back())) return misfit("the head sizes");
   if (differ(k.sizes[k.sizes.size() - 2], v.sizes[v.sizes.size() - 2])) return misfit("the lengths of key and value");
   const auto batch_of = [](const Type& type) { return Shape(type.sizes.begin(), type.sizes.end() - 2); };
@@ -111,35 +113,54 @@ constexpr std::string_view kSameDtype = "it converts no dtype";
 constexpr std::string_view kLogSoftmax =
     "the delegate has no log-softmax, and the logarithm of its softmax loses small probabilities";
 constexpr std::string_view kSafeSoftmax = "XNNPACK's softmax gives NaN, not 0, for a row that is masked whole";
-constexpr std::string_view kSdpa = "attention is no node of the delegate; the pass expand-sdpa makes matrix products of it";
+constexpr std::string_view kSdpa =
+    "attention is no node of the delegate; the pass expand-sdpa makes matrix products of it";
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_softmax, .note = kSameDtype},
+     .infer = infer_softmax,
+     .lower = lower_softmax,
+     .note = kSameDtype},
     {.schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .lower = lower_softmax, .note = kSameDtype},
+     .infer = infer_softmax,
+     .lower = lower_softmax,
+     .note = kSameDtype},
     {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .infer = infer_softmax_half, .lower = lower_softmax, .kernel = "aten::_softmax.out", .note = kSameDtype,
+     .infer = infer_softmax_half,
+     .lower = lower_softmax,
+     .kernel = "aten::_softmax.out",
+     .note = kSameDtype,
      .kernel_check = check_half_to_float},
     {.schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .note = kLogSoftmax},
+     .infer = infer_softmax,
+     .note = kLogSoftmax},
     {.schema = "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .note = kLogSoftmax},
+     .infer = infer_softmax,
+     .note = kLogSoftmax},
     {.schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
-     .infer = infer_softmax_half, .kernel = "aten::_log_softmax.out", .note = kLogSoftmax,
+     .infer = infer_softmax_half,
+     .kernel = "aten::_log_softmax.out",
+     .note = kLogSoftmax,
      .kernel_check = check_log_softmax_kernel},
     {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .infer = infer_softmax, .note = kSafeSoftmax},
+     .infer = infer_softmax,
+     .note = kSafeSoftmax},
     {.schema = "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
                "float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-     .infer = infer_sdpa, .note = kSdpa},
-    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., "
-               "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-     .infer = infer_sdpa_flash_cpu, .note = kSdpa},
-    {.schema = "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-               "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
-               "bool enable_gqa=False) -> (Tensor, Tensor)",
-     .infer = infer_sdpa_math, .note = kSdpa},
+     .infer = infer_sdpa,
+     .note = kSdpa},
+    {.schema =
+         "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float "
+         "dropout_p=0., "
+         "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+     .infer = infer_sdpa_flash_cpu,
+     .note = kSdpa},
+    {.schema =
+         "aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
+         "float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
+         "bool enable_gqa=False) -> (Tensor, Tensor)",
+     .infer = infer_sdpa_math,
+     .note = kSdpa},
 };
 
 }  // namespace

@@ -128,11 +128,13 @@ Result<std::vector<int64_t>> normalize_dims(std::span<const int64_t> dims, int64
   for (const int64_t dim : dims) {
     const auto normal = normalize_dim(dim, rank);
     if (!normal)
-      return input_error("dim " + std::to_string(dim) + " is out of range for a tensor of rank " + std::to_string(rank));
+      return input_error("dim " + std::to_string(dim) + " is out of range for a tensor of rank " +
+                         std::to_string(rank));
     if (rank > 0) out.push_back(*normal);
   }
   std::sort(out.begin(), out.end());
-  if (std::adjacent_find(out.begin(), out.end()) != out.end()) return input_error("a dim appears twice in the list of dims");
+  if (std::adjacent_find(out.begin(), out.end()) != out.end())
+    return input_error("a dim appears twice in the list of dims");
   return out;
 }
 

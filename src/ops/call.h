@@ -12,7 +12,8 @@ namespace edgelift::ops {
 
 class Call {
  public:
-  Call(const ir::Op& op, const std::vector<ir::Arg>& args, const ir::Node* node = nullptr) : op_(op), args_(args), node_(node) {}
+  Call(const ir::Op& op, const std::vector<ir::Arg>& args, const ir::Node* node = nullptr)
+      : op_(op), args_(args), node_(node) {}
   explicit Call(const ir::Node& node) : Call(*node.op, node.args, &node) {}
 
   const ir::Op& op() const { return op_; }
@@ -29,16 +30,16 @@ class Call {
   const ir::ValueList& tensors(std::string_view name) const;
   const ir::Type& type(std::string_view name) const { return tensor_type(arg(name)); }
   SymInt sym_int(std::string_view name) const;
-  int64_t integer(std::string_view name) const;                 // a Bug if symbolic: ask is_symbolic first
+  int64_t integer(std::string_view name) const;  // a Bug if symbolic: ask is_symbolic first
   std::optional<int64_t> opt_integer(std::string_view name) const;
-  bool is_symbolic(std::string_view name) const;                // an int or int list that is not all numbers
-  const ir::IntList& ints(std::string_view name) const;         // int[]; None reads as empty
+  bool is_symbolic(std::string_view name) const;         // an int or int list that is not all numbers
+  const ir::IntList& ints(std::string_view name) const;  // int[]; None reads as empty
   std::vector<int64_t> integers(std::string_view name) const;
-  double number(std::string_view name) const;                   // float or Scalar (int, float, bool)
+  double number(std::string_view name) const;  // float or Scalar (int, float, bool)
   std::optional<double> opt_number(std::string_view name) const;
-  bool flag(std::string_view name) const;                       // bool; None reads as false
-  std::string_view text(std::string_view name) const;           // str; None reads as ""
-  std::optional<DType> dtype(std::string_view name) const;      // ScalarType?
+  bool flag(std::string_view name) const;                   // bool; None reads as false
+  std::string_view text(std::string_view name) const;       // str; None reads as ""
+  std::optional<DType> dtype(std::string_view name) const;  // ScalarType?
   // True if the Scalar was written as a float (2.0), false for int and bool.
   bool scalar_is_float(std::string_view name) const;
 

@@ -49,8 +49,8 @@ Result<Convolution> read(const Call& c) {
   const auto spatial = static_cast<size_t>(weight_rank - 2);
   const int64_t rank = conv.input->type.rank();
   if (rank != weight_rank && rank != weight_rank - 1)
-    return input_error("an input of shape " + sizes_text(conv.input->type.sizes) + " does not fit a convolution's weight of shape " +
-                       sizes_text(conv.weight->type.sizes));
+    return input_error("an input of shape " + sizes_text(conv.input->type.sizes) +
+                       " does not fit a convolution's weight of shape " + sizes_text(conv.weight->type.sizes));
   for (size_t i = 2; i < conv.weight->type.sizes.size(); ++i)
     if (!conv.weight->type.sizes[i].is_const()) return input_error("a convolution's kernel has a dynamic size");
   if (!conv.weight->type.sizes[0].is_const() || !conv.weight->type.sizes[1].is_const())
@@ -59,7 +59,8 @@ Result<Convolution> read(const Call& c) {
   if (schema_has(c, "groups")) conv.groups = c.integer("groups");
   if (base == "_conv_depthwise2d") conv.groups = conv.weight->type.sizes[0].value();
   if (conv.groups < 1) return input_error("a convolution has groups < 1");
-  conv.transposed = base.find("transpose") != std::string_view::npos || (schema_has(c, "transposed") && c.flag("transposed"));
+  conv.transposed =
+      base.find("transpose") != std::string_view::npos || (schema_has(c, "transposed") && c.flag("transposed"));
   EL_TRY(conv.stride, spatial_list(c, "stride", spatial, 1));
   conv.dilation.assign(spatial, 1);
   if (schema_has(c, "dilation")) {
@@ -74,7 +75,8 @@ Result<Convolution> read(const Call& c) {
   }
   if (std::holds_alternative<std::string>(c.arg("padding"))) {
     const std::string_view padding = c.text("padding");
-    if (padding != "valid" && padding != "same") return input_error("a convolution's padding is neither 'valid' nor 'same'");
+    if (padding != "valid" && padding != "same")
+      return input_error("a convolution's padding is neither 'valid' nor 'same'");
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t total = padding == "same" ? conv.dilation[i] * (conv.kernel(i) - 1) : 0;
       if (padding == "same" && conv.stride[i] != 1) return input_error("padding='same' takes no stride");
@@ -98,11 +100,13 @@ Types infer_conv(const Call& c) {
                        std::string(long_name(conv.weight->type.dtype)));
   const int64_t in_channels = conv.transposed ? weight[0].value() : weight[1].value() * conv.groups;
   if (input[lead].is_const() && input[lead].value() != in_channels)
-    return input_error("a convolution's input of shape " + sizes_text(input) + " has " + input[lead].str() + " channels, its weight of shape " +
-                       sizes_text(weight) + " with " + std::to_string(conv.groups) + " groups takes " + std::to_string(in_channels));
+    return input_error("a convolution's input of shape " + sizes_text(input) + " has " + input[lead].str() +
+                       " channels, its weight of shape " + sizes_text(weight) + " with " + std::to_string(conv.groups) +
+                       " groups takes " + std::to_string(in_channels));
   const int64_t out_channels = conv.transposed ? weight[1].value() * conv.groups : weight[0].value();
   if (weight[0].value() % conv.groups != 0)
-    return input_error("a convolution's channels " + weight[0].str() + " do not divide into " + std::to_string(conv.groups) + " groups");
+    return input_error("a convolution's channels " + weight[0].str() + " do not divide into " +
+                       std::to_string(conv.groups) + " groups");
   if (conv.bias != nullptr && (conv.bias->type.rank() != 1 || !(conv.bias->type.sizes[0] == SymInt(out_channels))))
     return input_error("a convolution's bias of shape " + sizes_text(conv.bias->type.sizes) + " does not fit " +
                        std::to_string(out_channels) + " output channels");
@@ -111,10 +115,12 @@ Types infer_conv(const Call& c) {
   for (size_t i = 0; i < conv.spatial(); ++i) {
     const SymInt& size = input[lead + 1 + i];
     if (conv.transposed) {
-      EL_TRY(SymInt result, conv_transpose_size(size, conv.kernel(i), conv.stride[i], conv.before[i], conv.dilation[i], conv.output_padding[i]));
+      EL_TRY(SymInt result, conv_transpose_size(size, conv.kernel(i), conv.stride[i], conv.before[i], conv.dilation[i],
+                                                conv.output_padding[i]));
       out.push_back(std::move(result));
     } else {
-      EL_TRY(SymInt result, conv_size(size, conv.kernel(i), conv.stride[i], conv.before[i] + conv.after[i], conv.dilation[i]));
+      EL_TRY(SymInt result,
+             conv_size(size, conv.kernel(i), conv.stride[i], conv.before[i] + conv.after[i], conv.dilation[i]));
       out.push_back(std::move(result));
     }
   }
@@ -128,7 +134,8 @@ Types infer_conv_tbc(const Call& c) {
   const Shape& self = c.type("self").sizes;
   const Shape& weight = c.type("weight").sizes;
   if (self.size() != 3 || weight.size() != 3 || !weight[0].is_const() || !known_equal(self[2], weight[1]))
-    return input_error("conv_tbc takes [time, batch, in] and [kernel, in, out], not " + sizes_text(self) + " and " + sizes_text(weight));
+    return input_error("conv_tbc takes [time, batch, in] and [kernel, in, out], not " + sizes_text(self) + " and " +
+                       sizes_text(weight));
   EL_TRY(const SymInt time, conv_size(self[0], weight[0].value(), 1, 2 * c.integer("pad"), 1));
   return one(c.type("self").dtype, {time, self[1], weight[2]});
 }
@@ -145,7 +152,8 @@ TensorData filter_view(const Convolution& conv, const TensorData& weight, bool d
     constexpr int64_t kPerm[] = {0, 2, 3, 1};
     return w.permuted(kPerm);
   }
-  const int64_t groups = conv.groups, in = w.sizes()[0] / groups, out = w.sizes()[1], kh = w.sizes()[2], kw = w.sizes()[3];
+  const int64_t groups = conv.groups, in = w.sizes()[0] / groups, out = w.sizes()[1], kh = w.sizes()[2],
+                kw = w.sizes()[3];
   if (groups == 1) {
     constexpr int64_t kPerm[] = {1, 2, 3, 0};
     return w.permuted(kPerm);
@@ -249,23 +257,32 @@ std::optional<std::string> check_kernel(const Call& c) {
 constexpr std::string_view kConditions =
     "filter and bias are constants, over one or two dims, with an output_padding below the stride";
 
-#define CONV(N, ONES, ZEROS)                                                                                              \
-  {.schema = "aten::conv" #N "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES             \
-             ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",          \
-   .infer = infer_conv, .lower = lower_conv, .note = kConditions},                                                                            \
-      {.schema = "aten::conv" #N "d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES  \
-                 ", str padding=\"valid\", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",                 \
-       .infer = infer_conv, .lower = lower_conv, .note = kConditions}
-#define CONV_TRANSPOSE(N, OVERLOAD, ONES, ZEROS)                                                                          \
-  {.schema = "aten::conv_transpose" #N "d" OVERLOAD "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N         \
-             "] stride=" ONES ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] output_padding=" ZEROS                  \
-             ", SymInt groups=1, SymInt[" #N "] dilation=" ONES ") -> Tensor",                                            \
-   .infer = infer_conv, .lower = lower_conv, .note = kConditions}
+#define CONV(N, ONES, ZEROS)                                                                                          \
+  {.schema = "aten::conv" #N "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES          \
+             ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",      \
+   .infer = infer_conv,                                                                                               \
+   .lower = lower_conv,                                                                                               \
+   .note = kConditions},                                                                                              \
+  {                                                                                                                   \
+    .schema = "aten::conv" #N "d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N "] stride=" ONES \
+              ", str padding=\"valid\", SymInt[" #N "] dilation=" ONES ", SymInt groups=1) -> Tensor",                \
+    .infer = infer_conv, .lower = lower_conv, .note = kConditions                                                     \
+  }
+#define CONV_TRANSPOSE(N, OVERLOAD, ONES, ZEROS)                                                                   \
+  {                                                                                                                \
+    .schema = "aten::conv_transpose" #N "d" OVERLOAD "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #N \
+              "] stride=" ONES ", SymInt[" #N "] padding=" ZEROS ", SymInt[" #N "] output_padding=" ZEROS          \
+              ", SymInt groups=1, SymInt[" #N "] dilation=" ONES ") -> Tensor",                                    \
+    .infer = infer_conv, .lower = lower_conv, .note = kConditions                                                  \
+  }
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .kernel = "aten::convolution.out", .note = kConditions,
+     .infer = infer_conv,
+     .lower = lower_conv,
+     .kernel = "aten::convolution.out",
+     .note = kConditions,
      .kernel_check = check_kernel},
     CONV(1, "[1]", "[0]"),
     CONV(2, "[1, 1]", "[0, 0]"),
@@ -276,19 +293,31 @@ constexpr OpDef kOps[] = {
     {.schema = "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
                "SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, "
                "bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
-    {.schema = "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
-               "SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, "
-               "bool deterministic, bool cudnn_enabled) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
-    {.schema = "aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
-               "SymInt[2] padding, SymInt[2] dilation) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
-    {.schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", .infer = infer_conv_tbc,
+     .infer = infer_conv,
+     .lower = lower_conv,
+     .note = kConditions},
+    {.schema =
+         "aten::_convolution.deprecated(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, "
+         "SymInt[] dilation, bool transposed, int[] output_padding, SymInt groups, bool benchmark, "
+         "bool deterministic, bool cudnn_enabled) -> Tensor",
+     .infer = infer_conv,
+     .lower = lower_conv,
+     .note = kConditions},
+    {.schema =
+         "aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, "
+         "SymInt[2] padding, SymInt[2] dilation) -> Tensor",
+     .infer = infer_conv,
+     .lower = lower_conv,
+     .note = kConditions},
+    {.schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+     .infer = infer_conv_tbc,
      .note = "it is a convolution of permuted tensors, which to_edge writes"},
-    {.schema = "aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], "
+    {.schema = "aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] "
+               "stride=[1, 1], "
                "SymInt[2] padding=[0, 0]) -> Tensor",
-     .infer = infer_conv, .lower = lower_conv, .note = kConditions},
+     .infer = infer_conv,
+     .lower = lower_conv,
+     .note = kConditions},
 };
 
 }  // namespace

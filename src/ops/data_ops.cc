@@ -329,6 +329,7 @@ Types infer_unbind(const Call& call) {
   const SymInt& size = self.sizes[static_cast<size_t>(dim)];
   if (!size.is_const())
     return input_error("a dim of dynamic size " + size.str() + " gives an unknown number of pieces");
+  if (size.value() > kMaxPieces) return input_error("a dim of size " + size.str() + " gives too many pieces");
   Shape sizes = self.sizes;
   sizes.erase(sizes.begin() + dim);
   return std::vector<ir::Type>(static_cast<size_t>(size.value()), ir::Type::tensor(self.dtype, sizes));

@@ -12,8 +12,14 @@ Result<int64_t> count_of(const SymInt& count, const SymInt& size) {
   return input_error("a dim of dynamic size " + size.str() + " is cut into an unknown number of pieces");
 }
 
+Error too_many(int64_t count) {
+  return input_error("a dim is cut into " + std::to_string(count) + " pieces, more than the " +
+                     std::to_string(kMaxPieces) + " that are supported");
+}
+
 Status fill_equal(Pieces& pieces, const SymInt& size, const SymInt& piece) {
   EL_TRY(const int64_t count, count_of(SymInt::ceildiv(size, piece), size));
+  if (count > kMaxPieces) return too_many(count);
   if (count == 0) {
     pieces.sizes.emplace_back(0);  // an empty dim is one empty piece
     return Ok{};
@@ -39,6 +45,7 @@ Status fill_sections(Pieces& pieces, const SymInt& size, const SymInt& sections)
     return input_error("a dim of dynamic size " + size.str() + " is cut into sections");
   const int64_t count = sections.value();
   if (count <= 0) return input_error("the number of sections is not positive");
+  if (count > kMaxPieces) return too_many(count);
   for (int64_t i = 0; i < count; ++i)
     pieces.sizes.emplace_back(size.value() / count + (i < size.value() % count ? 1 : 0));
   return Ok{};
@@ -86,6 +93,7 @@ Result<Pieces> pieces_of(const Call& call) {
   } else if (has("chunks")) {
     const int64_t chunks = call.integer("chunks");
     if (chunks <= 0) return input_error("the number of chunks is not positive");
+    if (chunks > kMaxPieces) return too_many(chunks);
     if (size.is_const() && size.value() == 0) {
       pieces.sizes.assign(static_cast<size_t>(chunks), SymInt(0));
       return pieces;

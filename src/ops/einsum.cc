@@ -29,7 +29,8 @@ Result<Einsum> parse_einsum(std::string_view equation, const std::vector<size_t>
     }
   }
   if (terms.size() != ranks.size())
-    return bad(equation, "names " + std::to_string(terms.size()) + " operands, " + std::to_string(ranks.size()) + " are given");
+    return bad(equation,
+               "names " + std::to_string(terms.size()) + " operands, " + std::to_string(ranks.size()) + " are given");
   // The widest ellipsis fixes the labels; a narrower one takes the last of them.
   size_t widest = 0;
   for (size_t i = 0; i < terms.size(); ++i) {
@@ -48,12 +49,15 @@ Result<Einsum> parse_einsum(std::string_view equation, const std::vector<size_t>
       term.replace(at, kEllipsis.size(), dots.substr(widest - (ranks[i] - (term.size() - kEllipsis.size()))));
     out.inputs.push_back(std::move(term));
   }
-  const auto valid = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto valid = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || std::isdigit(static_cast<unsigned char>(c)) != 0;
+  };
   for (const std::string& term : out.inputs)
     if (!std::all_of(term.begin(), term.end(), valid)) return bad(equation, "has a label that is not a letter");
   if (arrow != std::string::npos) {
     out.output = text.substr(arrow + 2);
-    if (const size_t at = out.output.find(kEllipsis); at != std::string::npos) out.output.replace(at, kEllipsis.size(), dots);
+    if (const size_t at = out.output.find(kEllipsis); at != std::string::npos)
+      out.output.replace(at, kEllipsis.size(), dots);
   } else {
     out.output = dots;
     std::string once;
@@ -86,7 +90,8 @@ Result<ir::Shape> einsum_shape(std::string_view equation, const std::vector<ir::
         const SymInt& here = shapes[i][d];
         if (here.is_const() && here.value() == 1) continue;
         if (size.is_const() && here.is_const() && size.value() != 1 && size.value() != here.value())
-          return bad(equation, std::string("gives the label '") + label + "' the sizes " + size.str() + " and " + here.str());
+          return bad(equation,
+                     std::string("gives the label '") + label + "' the sizes " + size.str() + " and " + here.str());
         if (size.is_const() && size.value() == 1) size = here;
       }
     return size;

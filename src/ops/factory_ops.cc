@@ -99,6 +99,10 @@ Types infer_triangle(const Call& call) {
   const int64_t columns = call.integer("col");
   const int64_t offset = call.integer("offset");
   const bool lower = call.op().base == "tril_indices";
+  constexpr int64_t kMaxSide = 1 << 24;
+  if (rows < 0 || columns < 0 || rows > kMaxSide || columns > kMaxSide || offset > kMaxSide || offset < -kMaxSide)
+    return input_error("a triangle of " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+                       " columns is not supported");
   int64_t count = 0;
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t inside = std::min(std::max<int64_t>(lower ? i + 1 + offset : i + offset, 0), columns);

@@ -230,15 +230,19 @@ Result<SymInt> conv_size(const SymInt& in, int64_t kernel, int64_t stride, int64
 Result<SymInt> conv_transpose_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t output_padding) {
   if (stride <= 0 || dilation <= 0) return input_error("stride and dilation must be positive");
-  const SymInt size = (in - SymInt(1)) * SymInt(stride) + SymInt(-2 * padding + dilation * (kernel - 1) + output_padding + 1);
-  if (size.is_const() && size.value() < 0) return input_error("the padding is larger than the transposed convolution's output");
+  const SymInt size =
+      (in - SymInt(1)) * SymInt(stride) + SymInt(-2 * padding + dilation * (kernel - 1) + output_padding + 1);
+  if (size.is_const() && size.value() < 0)
+    return input_error("the padding is larger than the transposed convolution's output");
   return size;
 }
 
-Result<SymInt> pool_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode) {
+Result<SymInt> pool_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                         bool ceil_mode) {
   if (stride <= 0 || dilation <= 0 || kernel <= 0) return input_error("kernel, stride and dilation must be positive");
   if (padding < 0 || padding > ((kernel - 1) * dilation + 1) / 2)
-    return input_error("a padding of " + std::to_string(padding) + " is more than half of the kernel of " + std::to_string(kernel));
+    return input_error("a padding of " + std::to_string(padding) + " is more than half of the kernel of " +
+                       std::to_string(kernel));
   const SymInt room = in + SymInt(2 * padding - dilation * (kernel - 1) - 1);
   SymInt size = SymInt::floordiv(room + SymInt(ceil_mode ? stride - 1 : 0), SymInt(stride)) + SymInt(1);
   // The last window has to start inside the input or its left padding.
@@ -247,7 +251,8 @@ Result<SymInt> pool_size(const SymInt& in, int64_t kernel, int64_t stride, int64
     size = known_le(size, limit) ? size : SymInt::min(size, limit);
   }
   if (size.is_const() && size.value() < 1)
-    return input_error("a pooling window of " + std::to_string(kernel) + " leaves no output for an input of " + in.str());
+    return input_error("a pooling window of " + std::to_string(kernel) + " leaves no output for an input of " +
+                       in.str());
   return size;
 }
 
@@ -286,14 +291,16 @@ Result<Shape> view_shape(const Shape& from, const ir::IntList& wish) {
   }
   const SymInt total = product(from);
   const auto misfit = [&] {
-    return input_error("shape " + sizes_text(from) + " has not the element count of " + sizes_text(Shape(wish.begin(), wish.end())));
+    return input_error("shape " + sizes_text(from) + " has not the element count of " +
+                       sizes_text(Shape(wish.begin(), wish.end())));
   };
   if (inferred != wish.size()) {
     const SymInt rest = product(known);
     if (rest.is_const() && rest.value() == 0) return input_error("a size of -1 is ambiguous beside a size of 0");
     if (rest.is_const() && total.is_const() && total.value() % rest.value() != 0) return misfit();
     out[inferred] = divide_sizes(from, known);
-  } else if (const SymInt wished = product(out); wished.is_const() && total.is_const() && wished.value() != total.value()) {
+  } else if (const SymInt wished = product(out);
+             wished.is_const() && total.is_const() && wished.value() != total.value()) {
     return misfit();
   }
   return out;
@@ -314,7 +321,8 @@ Result<Shape> expand_shape(const Shape& from, const ir::IntList& wish) {
     if (i < lead) continue;
     const SymInt& size = from[i - lead];
     if (size.is_const() && out[i].is_const() && size.value() != out[i].value() && size.value() != 1)
-      return input_error("shape " + sizes_text(from) + " does not expand to " + sizes_text(Shape(wish.begin(), wish.end())));
+      return input_error("shape " + sizes_text(from) + " does not expand to " +
+                         sizes_text(Shape(wish.begin(), wish.end())));
   }
   return out;
 }
@@ -338,7 +346,8 @@ SymInt clamp_index(const std::optional<SymInt>& index, const SymInt& dim, const 
 
 }  // namespace
 
-SliceRange slice_range(const SymInt& dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, int64_t step) {
+SliceRange slice_range(const SymInt& dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end,
+                       int64_t step) {
   EL_CHECK(step > 0, "a slice's step is positive");
   const SymInt from = clamp_index(start, dim, SymInt(0));
   const SymInt to = clamp_index(end, dim, dim);

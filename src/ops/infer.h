@@ -39,15 +39,15 @@ DType number_dtype(const ir::Arg& arg);
 
 // ---- whole rules, usable as OpDef::infer ----
 
-Types infer_same(const Call& call);          // type of the first tensor argument (in-place forms too)
-Types infer_same_float(const Call& call);    // its sizes; integers become f32
-Types infer_same_bool(const Call& call);     // its sizes; bool
-Types infer_broadcast(const Call& call);     // all tensor and number arguments broadcast and promoted
+Types infer_same(const Call& call);             // type of the first tensor argument (in-place forms too)
+Types infer_same_float(const Call& call);       // its sizes; integers become f32
+Types infer_same_bool(const Call& call);        // its sizes; bool
+Types infer_broadcast(const Call& call);        // all tensor and number arguments broadcast and promoted
 Types infer_broadcast_float(const Call& call);  // the same, integers become f32 (div, atan2)
-Types infer_compare(const Call& call);       // broadcast, bool
-Types infer_inplace(const Call& call);       // type of self; the others must broadcast to it
-Types infer_nothing(const Call& call);       // no result
-Types infer_same_two(const Call& call);      // two results of the first tensor's type
+Types infer_compare(const Call& call);          // broadcast, bool
+Types infer_inplace(const Call& call);          // type of self; the others must broadcast to it
+Types infer_nothing(const Call& call);          // no result
+Types infer_same_two(const Call& call);         // two results of the first tensor's type
 
 // ---- pieces ----
 
@@ -62,7 +62,8 @@ Result<ir::Shape> broadcast_args(const Call& call);
 bool same_shape(const ir::Shape& a, const ir::Shape& b);
 
 // dims as given (negative allowed); empty means all when empty_is_all.
-Result<ir::Shape> reduced_shape(const ir::Shape& shape, std::span<const int64_t> dims, bool keepdim, bool empty_is_all = true);
+Result<ir::Shape> reduced_shape(const ir::Shape& shape, std::span<const int64_t> dims, bool keepdim,
+                                bool empty_is_all = true);
 Result<int64_t> checked_dim(int64_t dim, int64_t rank);  // with the sentence for a dim out of range
 Result<int64_t> indexed_dim(int64_t dim, int64_t rank);  // the same for a dim that has to exist: rank 0 has none
 
@@ -71,7 +72,8 @@ Result<SymInt> conv_size(const SymInt& in, int64_t kernel, int64_t stride, int64
 Result<SymInt> conv_transpose_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
                                    int64_t output_padding);
 // Pooling; ceil_mode drops a last window that would start in the right padding. Kernel and stride are numbers.
-Result<SymInt> pool_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation, bool ceil_mode);
+Result<SymInt> pool_size(const SymInt& in, int64_t kernel, int64_t stride, int64_t padding, int64_t dilation,
+                         bool ceil_mode);
 
 // Sizes asked of view/reshape, with at most one -1; checks that the element counts agree.
 Result<ir::Shape> view_shape(const ir::Shape& from, const ir::IntList& wish);
@@ -81,7 +83,8 @@ Result<ir::Shape> expand_shape(const ir::Shape& from, const ir::IntList& wish);
 struct SliceRange {
   SymInt start, length;  // start within [0, dim]
 };
-SliceRange slice_range(const SymInt& dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end, int64_t step);
+SliceRange slice_range(const SymInt& dim, const std::optional<SymInt>& start, const std::optional<SymInt>& end,
+                       int64_t step);
 // An optional int argument as SymInt.
 std::optional<SymInt> opt_sym(const Call& call, std::string_view name);
 Result<ir::Shape> permuted_shape(const ir::Shape& shape, std::span<const int64_t> dims);

@@ -37,8 +37,8 @@ Types matrix_product(const Type& a, const Type& b, int64_t rank_a, int64_t rank_
     return input_error("operands of shapes " + sizes_text(a.sizes) + " and " + sizes_text(b.sizes) +
                        " have not the ranks of this product");
   if (a.dtype != b.dtype)
-    return input_error("the operands of a matrix product have different dtypes: " + std::string(long_name(a.dtype)) + " and " +
-                       std::string(long_name(b.dtype)));
+    return input_error("the operands of a matrix product have different dtypes: " + std::string(long_name(a.dtype)) +
+                       " and " + std::string(long_name(b.dtype)));
   EL_TRY(Shape shape, matmul_shape(a.sizes, b.sizes));
   return one(a.dtype, std::move(shape));
 }
@@ -139,14 +139,15 @@ Types infer_linear(const Call& c) {
   const Type& input = c.type("input");
   const Type& weight = c.type("weight");
   if (input.sizes.empty() || weight.rank() < 1 || weight.rank() > 2)
-    return input_error("linear takes an input with dims and a weight of rank 1 or 2, not " + sizes_text(input.sizes) + " and " +
-                       sizes_text(weight.sizes));
+    return input_error("linear takes an input with dims and a weight of rank 1 or 2, not " + sizes_text(input.sizes) +
+                       " and " + sizes_text(weight.sizes));
   EL_TRY_OK(check_equal(input.sizes.back(), weight.sizes.back(), "the last dims of linear's input and weight"));
   Shape shape(input.sizes.begin(), input.sizes.end() - 1);
   if (weight.rank() == 2) shape.push_back(weight.sizes[0]);
   if (const ir::Value* bias = c.opt_tensor("bias")) {
     EL_TRY(const Shape joined, broadcast_shapes(shape, bias->type.sizes));
-    if (!same_shape(joined, shape)) return input_error("linear's bias of shape " + sizes_text(bias->type.sizes) + " does not fit");
+    if (!same_shape(joined, shape))
+      return input_error("linear's bias of shape " + sizes_text(bias->type.sizes) + " does not fit");
   }
   return one(input.dtype, std::move(shape));
 }
@@ -154,7 +155,8 @@ Types infer_linear(const Call& c) {
 Types infer_bilinear(const Call& c) {
   const Type& a = c.type("input1");
   const Type& weight = c.type("weight");
-  if (weight.rank() != 3 || a.sizes.empty()) return input_error("bilinear takes a weight of rank 3 and inputs with dims");
+  if (weight.rank() != 3 || a.sizes.empty())
+    return input_error("bilinear takes a weight of rank 3 and inputs with dims");
   Shape shape(a.sizes.begin(), a.sizes.end() - 1);
   shape.push_back(weight.sizes[0]);
   return one(a.dtype, std::move(shape));
@@ -168,7 +170,8 @@ Types infer_trilinear(const Call& c) {
   for (size_t i = 0; i < 3; ++i) {
     Shape operand = c.type(kTensors[i]).sizes;
     for (const int64_t at : c.integers(kExpands[i])) {
-      if (at < 0 || at > static_cast<int64_t>(operand.size())) return input_error("a trilinear product expands at dim " + std::to_string(at));
+      if (at < 0 || at > static_cast<int64_t>(operand.size()))
+        return input_error("a trilinear product expands at dim " + std::to_string(at));
       operand.insert(operand.begin() + at, SymInt(1));
     }
     EL_TRY(shape, broadcast_shapes(shape, operand));
@@ -187,10 +190,13 @@ Types infer_einsum(const Call& c) {
 
 // ---- lowering ----
 
-// A fully-connected node with the matrix `weight`, [in, out] where `transposed`. A constant goes in as it lies in memory.
-uint32_t fully_connected(XnnBuilder& b, uint32_t in, const ir::Value* weight, bool transposed, uint32_t bias, uint32_t out) {
+// A fully-connected node with the matrix `weight`, [in, out] where `transposed`. A constant goes in as it lies in
+// memory.
+uint32_t fully_connected(XnnBuilder& b, uint32_t in, const ir::Value* weight, bool transposed, uint32_t bias,
+                         uint32_t out) {
   const TensorData* data = constant_data(weight);
-  if (data == nullptr) return b.fully_connected(in, b.value(weight), bias, out, transposed ? xnn::kFlagTransposeWeights : 0);
+  if (data == nullptr)
+    return b.fully_connected(in, b.value(weight), bias, out, transposed ? xnn::kFlagTransposeWeights : 0);
   constexpr int64_t kSwap[] = {1, 0};
   const TensorData swapped = data->permuted(kSwap);
   const bool swap = swapped.is_contiguous() && !data->is_contiguous();
@@ -203,7 +209,8 @@ LowerResult lower_linear(const Call& c, XnnBuilder& b) {
   const ir::Value* bias = c.opt_tensor("bias");
   if (weight->type.rank() != 2) return refuse(Code::Rank, "the weight has rank 1, fully-connected takes a matrix");
   if (bias != nullptr && (bias->type.rank() != 1 || !(bias->type.sizes[0] == weight->type.sizes[0])))
-    return refuse(Code::Shape, "the bias of shape " + sizes_text(bias->type.sizes) + " is not a vector of the output's last dim");
+    return refuse(Code::Shape,
+                  "the bias of shape " + sizes_text(bias->type.sizes) + " is not a vector of the output's last dim");
   const uint32_t in = b.value(c.tensor("input"));
   const uint32_t bias_id = packed_or_value(b, bias);
   fully_connected(b, in, weight, false, bias_id, b.define(c.result()));
@@ -264,7 +271,8 @@ LowerResult lower_addmm(const Call& c, XnnBuilder& b) {
   const uint32_t mat1 = b.value(c.tensor("mat1"));
   // A bias vector is part of the node. [out] and [1, out] are one; its factor is folded where it is a constant.
   const Shape& shape = self->type.sizes;
-  const bool vector = (shape.size() == 1 || (shape.size() == 2 && shape[0] == SymInt(1))) && shape.back() == mat2->type.sizes[1];
+  const bool vector =
+      (shape.size() == 1 || (shape.size() == 2 && shape[0] == SymInt(1))) && shape.back() == mat2->type.sizes[1];
   const TensorData* data = constant_data(self);
   if (vector && data != nullptr && alpha == 1 && beta != 0) {
     TensorData bias = data->reshaped({data->numel()});
@@ -304,7 +312,8 @@ LowerResult lower_product(const Call& c, XnnBuilder& b, const ir::Value* self, c
     }
     return std::nullopt;
   }
-  if (!reshapable(result->type.sizes)) return refuse(Code::Dynamic, "the result has more than one dynamic size to reshape to");
+  if (!reshapable(result->type.sizes))
+    return refuse(Code::Dynamic, "the result has more than one dynamic size to reshape to");
   uint32_t left = b.value(self);
   if (right_shape.size() == 1) {  // rows times a vector: a fully-connected with one output
     const TensorData* data = constant_data(other);
@@ -327,7 +336,9 @@ LowerResult lower_product(const Call& c, XnnBuilder& b, const ir::Value* self, c
   return std::nullopt;
 }
 
-LowerResult lower_matmul(const Call& c, XnnBuilder& b) { return lower_product(c, b, c.tensor("self"), c.tensor("other")); }
+LowerResult lower_matmul(const Call& c, XnnBuilder& b) {
+  return lower_product(c, b, c.tensor("self"), c.tensor("other"));
+}
 LowerResult lower_mv(const Call& c, XnnBuilder& b) { return lower_product(c, b, c.tensor("self"), c.tensor("vec")); }
 LowerResult lower_dot(const Call& c, XnnBuilder& b) {
   return lower_product(c, b, c.tensor("self"), std::get<ir::Value*>(c.args()[1]));
@@ -346,7 +357,8 @@ std::optional<std::string> check_linear_kernel(const Call& c) {
 }
 
 std::optional<std::string> check_addmm_kernel(const Call& c) {
-  if (!c.is_symbolic("beta") && c.number("beta") == 0) return "the kernel multiplies by a beta of 0, which keeps NaN; eager leaves the addend out";
+  if (!c.is_symbolic("beta") && c.number("beta") == 0)
+    return "the kernel multiplies by a beta of 0, which keeps NaN; eager leaves the addend out";
   return std::nullopt;
 }
 
@@ -356,47 +368,86 @@ constexpr std::string_view kComposite = "the delegate has matrix products, of wh
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-     .infer = infer_linear, .lower = lower_linear, .kernel = "aten::linear.out",
-     .note = "the weight is a matrix and the bias a vector of the output's last dim", .kernel_check = check_linear_kernel},
+     .infer = infer_linear,
+     .lower = lower_linear,
+     .kernel = "aten::linear.out",
+     .note = "the weight is a matrix and the bias a vector of the output's last dim",
+     .kernel_check = check_linear_kernel},
     {.schema = "aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addmm, .lower = lower_addmm, .kernel = "aten::addmm.out", .note = kFactors,
+     .infer = infer_addmm,
+     .lower = lower_addmm,
+     .kernel = "aten::addmm.out",
+     .note = kFactors,
      .kernel_check = check_addmm_kernel},
-    {.schema = "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-     .infer = infer_same, .traits = kInPlace},
+    {.schema =
+         "aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
+     .infer = infer_same,
+     .traits = kInPlace},
     {.schema = "aten::mm(Tensor self, Tensor mat2) -> Tensor",
-     .infer = infer_mm, .lower = lower_mm, .kernel = "aten::mm.out"},
+     .infer = infer_mm,
+     .lower = lower_mm,
+     .kernel = "aten::mm.out"},
     {.schema = "aten::bmm(Tensor self, Tensor mat2) -> Tensor",
-     .infer = infer_bmm, .lower = lower_bmm, .kernel = "aten::bmm.out"},
+     .infer = infer_bmm,
+     .lower = lower_bmm,
+     .kernel = "aten::bmm.out"},
     {.schema = "aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_baddbmm, .lower = lower_baddbmm, .note = kFactors},
-    {.schema = "aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)",
-     .infer = infer_same, .traits = kInPlace},
+     .infer = infer_baddbmm,
+     .lower = lower_baddbmm,
+     .note = kFactors},
+    {.schema = "aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> "
+               "Tensor(a!)",
+     .infer = infer_same,
+     .traits = kInPlace},
     {.schema = "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addbmm, .note = kComposite},
-    {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul, .note = kVector},
-    {.schema = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor", .infer = infer_matmul, .lower = lower_matmul, .note = kVector},
+     .infer = infer_addbmm,
+     .note = kComposite},
+    {.schema = "aten::matmul(Tensor self, Tensor other) -> Tensor",
+     .infer = infer_matmul,
+     .lower = lower_matmul,
+     .note = kVector},
+    {.schema = "aten::linalg_matmul(Tensor self, Tensor other) -> Tensor",
+     .infer = infer_matmul,
+     .lower = lower_matmul,
+     .note = kVector},
     {.schema = "aten::mv(Tensor self, Tensor vec) -> Tensor", .infer = infer_mv, .lower = lower_mv, .note = kVector},
     {.schema = "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addmv, .note = kComposite},
-    {.schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor", .infer = infer_dot, .lower = lower_dot, .note = kVector},
-    {.schema = "aten::vdot(Tensor self, Tensor other) -> Tensor", .infer = infer_dot, .lower = lower_dot, .note = kVector},
+     .infer = infer_addmv,
+     .note = kComposite},
+    {.schema = "aten::dot(Tensor self, Tensor tensor) -> Tensor",
+     .infer = infer_dot,
+     .lower = lower_dot,
+     .note = kVector},
+    {.schema = "aten::vdot(Tensor self, Tensor other) -> Tensor",
+     .infer = infer_dot,
+     .lower = lower_dot,
+     .note = kVector},
     {.schema = "aten::inner(Tensor self, Tensor other) -> Tensor", .infer = infer_inner, .note = kComposite},
     {.schema = "aten::outer(Tensor self, Tensor vec2) -> Tensor", .infer = infer_outer, .lower = lower_outer},
     {.schema = "aten::ger(Tensor self, Tensor vec2) -> Tensor", .infer = infer_outer, .lower = lower_outer},
     {.schema = "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .infer = infer_addr, .note = kComposite},
-    {.schema = "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", .infer = infer_vecdot, .note = kComposite},
+     .infer = infer_addr,
+     .note = kComposite},
+    {.schema = "aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+     .infer = infer_vecdot,
+     .note = kComposite},
     {.schema = "aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor",
-     .infer = infer_tensordot, .note = kComposite},
+     .infer = infer_tensordot,
+     .note = kComposite},
     {.schema = "aten::kron(Tensor self, Tensor other) -> Tensor", .infer = infer_kron, .note = kComposite},
     {.schema = "aten::linalg_multi_dot(Tensor[] tensors) -> Tensor", .infer = infer_multi_dot, .note = kComposite},
     {.schema = "aten::chain_matmul(Tensor[] matrices) -> Tensor", .infer = infer_multi_dot, .note = kComposite},
     {.schema = "aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor",
-     .infer = infer_bilinear, .note = kComposite},
-    {.schema = "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
-               "int unroll_dim=1) -> Tensor",
-     .infer = infer_trilinear, .note = kComposite},
-    {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor", .infer = infer_einsum, .note = kComposite},
+     .infer = infer_bilinear,
+     .note = kComposite},
+    {.schema =
+         "aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, "
+         "int unroll_dim=1) -> Tensor",
+     .infer = infer_trilinear,
+     .note = kComposite},
+    {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+     .infer = infer_einsum,
+     .note = kComposite},
 };
 
 }  // namespace

@@ -18,22 +18,22 @@ bool has_unbacked(const SymInt& size) {
 LowerResult check_type(const ir::Type& type, std::string_view what) {
   if (!type.is_tensor()) return refuse(Code::NoForm, "it takes a number that is known only when the program runs");
   if (type.rank() > static_cast<int64_t>(xnn::kMaxRank))
-    return refuse(Code::Rank, std::string(what) + " has rank " + std::to_string(type.rank()) + ", more than XNNPACK's 6");
+    return refuse(Code::Rank,
+                  std::string(what) + " has rank " + std::to_string(type.rank()) + ", more than XNNPACK's 6");
   for (const SymInt& size : type.sizes) {
     if (size.is_const()) {
       if (size.value() == 0) return refuse(Code::Empty, std::string(what) + " has no elements: " + type.str());
       continue;
     }
     if (has_unbacked(size))
-      return refuse(Code::Dynamic, std::string(what) + " has a size that is known only when the program runs: " + type.str());
+      return refuse(Code::Dynamic,
+                    std::string(what) + " has a size that is known only when the program runs: " + type.str());
     if (size.lower() < 1) return refuse(Code::Empty, std::string(what) + " may have no elements: " + type.str());
   }
   return std::nullopt;
 }
 
-bool is_used(const ir::Value* result) {
-  return !result->users.empty() || result->producer->graph->is_output(result);
-}
+bool is_used(const ir::Value* result) { return !result->users.empty() || result->producer->graph->is_output(result); }
 
 LowerResult check_dtypes(const ir::Node& node) {
   std::optional<DType> common;
@@ -49,7 +49,8 @@ LowerResult check_dtypes(const ir::Node& node) {
     }
     common = dtype;
   };
-  for (const ir::Arg& arg : node.args) ir::for_each_value(arg, [&](const ir::Value* value) { check(value, "an operand"); });
+  for (const ir::Arg& arg : node.args)
+    ir::for_each_value(arg, [&](const ir::Value* value) { check(value, "an operand"); });
   for (const ir::Value* result : node.results)
     if (result->index == 0 || is_used(result)) check(result, "the result");
   return refused;

@@ -10,7 +10,8 @@ namespace edgelift::ops {
 
 // The data of an ordinary constant; null for anything else, mutable buffers included.
 inline const TensorData* constant_data(const ir::Value* value) {
-  return value != nullptr && value->constant != nullptr && !value->constant->is_mutable ? &value->constant->data : nullptr;
+  return value != nullptr && value->constant != nullptr && !value->constant->is_mutable ? &value->constant->data
+                                                                                        : nullptr;
 }
 
 // A filter or bias: packed where it is a constant, else an ordinary operand. kInvalid for null.

@@ -207,6 +207,8 @@ Types infer_combinations(const Call& call) {
   const int64_t r = call.integer("r");
   if (self.rank() != 1 || r < 0) return input_error("combinations are taken of one dim, not of " + self.str());
   if (r == 0) return one(self.dtype, {SymInt(0)});
+  constexpr int64_t kMost = 1 << 10;  // what r may be, so that a damaged file does not stall
+  if (r > kMost) return input_error("combinations of " + std::to_string(r) + " elements are not supported");
   SymInt count(1);
   const bool again = call.flag("with_replacement");
   for (int64_t i = 0; i < r; ++i)

@@ -1,5 +1,5 @@
-// Normalisations. Batch norm with fixed statistics is a factor and an addend a channel, which is a depthwise convolution
-// of one element in XNNPACK; the others are no node of the delegate and are lifted by passes.
+// Normalisations. Batch norm with fixed statistics is a factor and an addend a channel, which is a depthwise
+// convolution of one element in XNNPACK; the others are no node of the delegate and are lifted by passes.
 #include <cmath>
 
 #include "ops/families.h"
@@ -16,13 +16,16 @@ Status check_vector(const ir::Value* value, const SymInt& size, std::string_view
   if (value == nullptr) return Ok{};
   const Shape& shape = value->type.sizes;
   if (shape.size() != 1 || (shape[0].is_const() && size.is_const() && shape[0].value() != size.value()))
-    return input_error(std::string(what) + " of shape " + sizes_text(shape) + " does not fit " + size.str() + " channels");
+    return input_error(std::string(what) + " of shape " + sizes_text(shape) + " does not fit " + size.str() +
+                       " channels");
   return Ok{};
 }
 
 Status check_channels(const Call& c) {
   const Type& input = c.type("input");
-  if (input.rank() < 2) return input_error("a normalisation over channels takes a tensor of rank 2 or more, not " + sizes_text(input.sizes));
+  if (input.rank() < 2)
+    return input_error("a normalisation over channels takes a tensor of rank 2 or more, not " +
+                       sizes_text(input.sizes));
   for (const std::string_view name : {"weight", "bias", "running_mean", "running_var"})
     if (c.op().schema.index_of(name) >= 0) EL_TRY_OK(check_vector(c.opt_tensor(name), input.sizes[1], name));
   return Ok{};
@@ -61,13 +64,15 @@ Status check_normalized(const Call& c) {
   const Shape& input = c.type("input").sizes;
   const ir::IntList& normalized = c.ints("normalized_shape");
   const auto misfit = [&](const Shape& shape, std::string_view what) -> Status {
-    return input_error(std::string(what) + " " + sizes_text(shape) + " does not fit an input of shape " + sizes_text(input));
+    return input_error(std::string(what) + " " + sizes_text(shape) + " does not fit an input of shape " +
+                       sizes_text(input));
   };
   const Shape wanted(normalized.begin(), normalized.end());
   if (wanted.empty() || wanted.size() > input.size()) return misfit(wanted, "normalized_shape");
   for (size_t i = 0; i < wanted.size(); ++i) {
     const SymInt& size = input[input.size() - wanted.size() + i];
-    if (size.is_const() && wanted[i].is_const() && size.value() != wanted[i].value()) return misfit(wanted, "normalized_shape");
+    if (size.is_const() && wanted[i].is_const() && size.value() != wanted[i].value())
+      return misfit(wanted, "normalized_shape");
   }
   for (const std::string_view name : {"weight", "bias"})
     if (c.has(name) && !same_shape(c.type(name).sizes, wanted)) return misfit(c.type(name).sizes, name);
@@ -81,7 +86,8 @@ Types infer_layer_norm(const Call& c) {
 
 Type row_statistics(const Call& c) {
   Type type = Type::tensor(c.type("input").dtype, c.type("input").sizes);
-  for (size_t i = type.sizes.size() - c.ints("normalized_shape").size(); i < type.sizes.size(); ++i) type.sizes[i] = SymInt(1);
+  for (size_t i = type.sizes.size() - c.ints("normalized_shape").size(); i < type.sizes.size(); ++i)
+    type.sizes[i] = SymInt(1);
   return type;
 }
 
@@ -120,7 +126,8 @@ LowerResult lower_batch_norm(const Call& c, XnnBuilder& b) {
   const ir::Value* input = c.tensor("input");
   const int64_t rank = input->type.rank();
   const SymInt& channels = input->type.sizes[1];
-  if (rank > 4) return refuse(Code::Rank, "a batch norm of rank " + std::to_string(rank) + " has no form in the delegate");
+  if (rank > 4)
+    return refuse(Code::Rank, "a batch norm of rank " + std::to_string(rank) + " has no form in the delegate");
   if (!channels.is_const()) return refuse(Code::Dynamic, "the number of channels is dynamic");
   const auto count = static_cast<size_t>(channels.value());
   std::vector<double> parts[4];
@@ -133,11 +140,13 @@ LowerResult lower_batch_norm(const Call& c, XnnBuilder& b) {
       continue;
     }
     const TensorData* data = constant_data(value);
-    if (data == nullptr) return refuse(Code::NotConstant, "the batch norm's " + std::string(kNames[i]) + " is not a constant");
+    if (data == nullptr)
+      return refuse(Code::NotConstant, "the batch norm's " + std::string(kNames[i]) + " is not a constant");
     parts[i] = data->to_doubles();
   }
   const Shape& shape = input->type.sizes;
-  if (rank < 4 && !reshapable(shape)) return refuse(Code::Dynamic, "it needs a reshape with more than one dynamic size");
+  if (rank < 4 && !reshapable(shape))
+    return refuse(Code::Dynamic, "it needs a reshape with more than one dynamic size");
   std::vector<double> factor(count), addend(count);
   const double eps = c.number("eps");
   for (size_t i = 0; i < count; ++i) {
@@ -174,55 +183,87 @@ LowerResult lower_batch_norm(const Call& c, XnnBuilder& b) {
   return std::nullopt;
 }
 
-constexpr std::string_view kLifted = "norms are no nodes of the delegate; the passes lift-layer-norm and lift-group-norm write them in its operators";
+constexpr std::string_view kLifted =
+    "norms are no nodes of the delegate; the passes lift-layer-norm and lift-group-norm write them in its operators";
 constexpr std::string_view kFixed = "its statistics, weight and bias are constants, and the rank is 2 to 4";
 constexpr std::string_view kBatch = "it computes the batch's own statistics";
 
 constexpr OpDef kOps[] = {
     {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, "
                "float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
-     .infer = infer_layer_norm, .note = kLifted},
-    {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
-               "(Tensor, Tensor, Tensor)",
-     .infer = infer_native_layer_norm, .kernel = "aten::native_layer_norm.out", .note = kLifted},
-    {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
-     .infer = infer_layer_norm, .note = kLifted},
-    {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
-     .infer = infer_fused_rms_norm, .note = kLifted},
+     .infer = infer_layer_norm,
+     .note = kLifted},
+    {.schema =
+         "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
+         "(Tensor, Tensor, Tensor)",
+     .infer = infer_native_layer_norm,
+     .kernel = "aten::native_layer_norm.out",
+     .note = kLifted},
+    {.schema =
+         "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+     .infer = infer_layer_norm,
+     .note = kLifted},
+    {.schema =
+         "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+     .infer = infer_fused_rms_norm,
+     .note = kLifted},
     {.schema = "aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, "
                "float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
-     .infer = infer_group_norm, .note = kLifted},
-    {.schema = "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
+     .infer = infer_group_norm,
+     .note = kLifted},
+    {.schema = "aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, "
+               "int group, "
                "float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_native_group_norm, .kernel = "aten::native_group_norm.out", .note = kLifted},
-    {.schema = "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
-               "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     .infer = infer_channel_norm, .note = kLifted},
-    {.schema = "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
-               "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-     .infer = infer_channel_norm, .lower = lower_batch_norm, .note = kFixed},
-    {.schema = "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
-               "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_eval, .lower = lower_batch_norm,
-     .kernel = "aten::_native_batch_norm_legit_no_training.out", .note = kFixed},
+     .infer = infer_native_group_norm,
+     .kernel = "aten::native_group_norm.out",
+     .note = kLifted},
+    {.schema =
+         "aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+         "bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     .infer = infer_channel_norm,
+     .note = kLifted},
+    {.schema =
+         "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+         "bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     .infer = infer_channel_norm,
+     .lower = lower_batch_norm,
+     .note = kFixed},
+    {.schema =
+         "aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+         "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+     .infer = infer_batch_norm_eval,
+     .lower = lower_batch_norm,
+     .kernel = "aten::_native_batch_norm_legit_no_training.out",
+     .note = kFixed},
     {.schema = "aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, "
                "float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_batch, .kernel = "aten::_native_batch_norm_legit.no_stats_out", .note = kBatch},
+     .infer = infer_batch_norm_batch,
+     .kernel = "aten::_native_batch_norm_legit.no_stats_out",
+     .note = kBatch},
     {.schema = "aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
                "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_native, .note = kBatch},
-    {.schema = "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
-               "Tensor running_var, bool training, float momentum, float eps) -> "
-               "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
-     .infer = infer_batch_norm_functional, .note = kBatch},
-    {.schema = "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+     .infer = infer_batch_norm_native,
+     .note = kBatch},
+    {.schema =
+         "aten::_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+         "Tensor running_var, bool training, float momentum, float eps) -> "
+         "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+     .infer = infer_batch_norm_functional,
+     .note = kBatch},
+    {.schema = "aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? "
+               "running_var, "
                "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_native, .lower = lower_batch_norm, .note = kFixed},
+     .infer = infer_batch_norm_native,
+     .lower = lower_batch_norm,
+     .note = kFixed},
     {.schema = "aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, "
                "Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
-     .infer = infer_batch_norm_no_update, .lower = lower_batch_norm, .note = kFixed},
+     .infer = infer_batch_norm_no_update,
+     .lower = lower_batch_norm,
+     .note = kFixed},
     // g * v / norm of v over all dims but `dim`
-    {.schema = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", .infer = infer_same,
+    {.schema = "aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+     .infer = infer_same,
      .note = "it depends on constants alone as a rule, and is computed at compile time"},
 };
 

@@ -30,7 +30,8 @@ Result<std::vector<int64_t>> window_list(const Call& c, std::string_view name, s
   if (c.is_symbolic(name)) return input_error(std::string(name) + " of a pooling is not a number");
   std::vector<int64_t> list = repeat_to(c.integers(name), count);
   if (list.size() != count)
-    return input_error(std::string(name) + " of a pooling has " + std::to_string(list.size()) + " entries, not " + std::to_string(count));
+    return input_error(std::string(name) + " of a pooling has " + std::to_string(list.size()) + " entries, not " +
+                       std::to_string(count));
   return list;
 }
 
@@ -41,8 +42,9 @@ Result<Pool> read(const Call& c) {
   const auto count = static_cast<size_t>(dims);
   const int64_t rank = pool.input->type.rank();
   if (rank != dims + 1 && rank != dims + 2)
-    return input_error("a pooling over " + std::to_string(dims) + " dims takes a tensor of rank " + std::to_string(dims + 1) + " or " +
-                       std::to_string(dims + 2) + ", not " + sizes_text(pool.input->type.sizes));
+    return input_error("a pooling over " + std::to_string(dims) + " dims takes a tensor of rank " +
+                       std::to_string(dims + 1) + " or " + std::to_string(dims + 2) + ", not " +
+                       sizes_text(pool.input->type.sizes));
   EL_TRY(pool.kernel, window_list(c, "kernel_size", count));
   pool.stride = pool.kernel;
   if (!c.ints("stride").empty()) {
@@ -88,10 +90,12 @@ Result<Type> adaptive_type(const Call& c) {
   Type type = c.type("self");
   const int64_t dims = spatial_dims(c);
   if (type.rank() != dims + 1 && type.rank() != dims + 2)
-    return input_error("an adaptive pooling over " + std::to_string(dims) + " dims does not take a tensor of shape " + sizes_text(type.sizes));
+    return input_error("an adaptive pooling over " + std::to_string(dims) + " dims does not take a tensor of shape " +
+                       sizes_text(type.sizes));
   ir::IntList sizes = c.ints("output_size");
   if (sizes.size() == 1) sizes.resize(static_cast<size_t>(dims), sizes.front());
-  if (static_cast<int64_t>(sizes.size()) != dims) return input_error("output_size of an adaptive pooling has the wrong length");
+  if (static_cast<int64_t>(sizes.size()) != dims)
+    return input_error("output_size of an adaptive pooling has the wrong length");
   std::copy(sizes.begin(), sizes.end(), type.sizes.end() - dims);
   return type;
 }
@@ -109,7 +113,8 @@ Types infer_adaptive_indices(const Call& c) {
 Types infer_max_unpool(const Call& c) {
   Type type = c.type("self");
   const ir::IntList& sizes = c.ints("output_size");
-  if (sizes.size() != 2 || type.rank() < 3) return input_error("max_unpool2d takes two output sizes and a tensor of rank 3 or 4");
+  if (sizes.size() != 2 || type.rank() < 3)
+    return input_error("max_unpool2d takes two output sizes and a tensor of rank 3 or 4");
   std::copy(sizes.begin(), sizes.end(), type.sizes.end() - 2);
   return one(std::move(type));
 }
@@ -300,14 +305,16 @@ LowerResult adaptive_pool(const Call& c, Pool& pool) {
 LowerResult lower_adaptive_avg(const Call& c, XnnBuilder& b) {
   const ir::Value* input = c.tensor("self");
   const ir::Value* result = c.result();
-  if (known_equal(input->type.sym_numel(), result->type.sym_numel()) && same_shape(input->type.sizes, result->type.sizes)) {
+  if (known_equal(input->type.sym_numel(), result->type.sym_numel()) &&
+      same_shape(input->type.sizes, result->type.sizes)) {
     b.alias(result, b.value(input));
     return std::nullopt;
   }
   const auto spatial = static_cast<size_t>(spatial_dims(c));
   if (spatial == 3) return refuse(Code::NoForm, "XNNPACK pools over two dims, not three");
   const Shape& out = result->type.sizes;
-  if (std::all_of(out.end() - static_cast<ptrdiff_t>(spatial), out.end(), [](const SymInt& size) { return size == SymInt(1); })) {
+  if (std::all_of(out.end() - static_cast<ptrdiff_t>(spatial), out.end(),
+                  [](const SymInt& size) { return size == SymInt(1); })) {
     const Nhwc layout(input, result, spatial);
     if (auto refused = layout.check()) return refused;
     const uint32_t in = layout.enter(b);
@@ -322,7 +329,8 @@ LowerResult lower_adaptive_avg(const Call& c, XnnBuilder& b) {
 }
 
 LowerResult lower_adaptive_max(const Call& c, XnnBuilder& b) {
-  if (is_used(c.result(1))) return refuse(Code::NoForm, "the indices of the maxima are used, XNNPACK's pooling gives values only");
+  if (is_used(c.result(1)))
+    return refuse(Code::NoForm, "the indices of the maxima are used, XNNPACK's pooling gives values only");
   Pool pool;
   if (auto refused = adaptive_pool(c, pool)) return refused;
   if (window_size(pool) == 1) {
@@ -332,52 +340,99 @@ LowerResult lower_adaptive_max(const Call& c, XnnBuilder& b) {
   return lower_max(b, pool, c.result());
 }
 
-#define MAX_POOL_ARGS(N, ZERO, ONE)                                                                             \
-  "(Tensor self, int[" #N "] kernel_size, int[" #N "] stride=[], int[" #N "] padding=" ZERO ", int[" #N         \
+#define MAX_POOL_ARGS(N, ZERO, ONE)                                                                     \
+  "(Tensor self, int[" #N "] kernel_size, int[" #N "] stride=[], int[" #N "] padding=" ZERO ", int[" #N \
   "] dilation=" ONE ", bool ceil_mode=False) -> "
 
-constexpr std::string_view kWindow = "the window covers one or two dims and more than one element; ceil_mode takes fixed sizes";
+constexpr std::string_view kWindow =
+    "the window covers one or two dims and more than one element; ceil_mode takes fixed sizes";
 constexpr std::string_view kMaxWindow =
-    "the window covers one or two dims and more than one element, and the indices are not used; ceil_mode takes fixed sizes";
+    "the window covers one or two dims and more than one element, and the indices are not used; ceil_mode takes fixed "
+    "sizes";
 constexpr std::string_view kAdaptive = "it is over one or two dims, to one element or to windows of equal size";
 
 constexpr OpDef kOps[] = {
-    {.schema = "aten::max_pool1d" MAX_POOL_ARGS(1, "[0]", "[1]") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
-    {.schema = "aten::max_pool2d" MAX_POOL_ARGS(2, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
-    {.schema = "aten::max_pool3d" MAX_POOL_ARGS(3, "0", "1") "Tensor", .infer = infer_pool, .lower = lower_max_pool, .note = kMaxWindow},
+    {.schema = "aten::max_pool1d" MAX_POOL_ARGS(1, "[0]", "[1]") "Tensor",
+     .infer = infer_pool,
+     .lower = lower_max_pool,
+     .note = kMaxWindow},
+    {.schema = "aten::max_pool2d" MAX_POOL_ARGS(2, "0", "1") "Tensor",
+     .infer = infer_pool,
+     .lower = lower_max_pool,
+     .note = kMaxWindow},
+    {.schema = "aten::max_pool3d" MAX_POOL_ARGS(3, "0", "1") "Tensor",
+     .infer = infer_pool,
+     .lower = lower_max_pool,
+     .note = kMaxWindow},
     {.schema = "aten::max_pool1d_with_indices" MAX_POOL_ARGS(1, "[0]", "[1]") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool, .note = kMaxWindow},
+     .infer = infer_pool_indices,
+     .lower = lower_max_pool,
+     .note = kMaxWindow},
     {.schema = "aten::max_pool2d_with_indices" MAX_POOL_ARGS(2, "0", "1") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool, .kernel = "aten::max_pool2d_with_indices.out",
+     .infer = infer_pool_indices,
+     .lower = lower_max_pool,
+     .kernel = "aten::max_pool2d_with_indices.out",
      .note = kMaxWindow},
     {.schema = "aten::max_pool3d_with_indices" MAX_POOL_ARGS(3, "0", "1") "(Tensor, Tensor)",
-     .infer = infer_pool_indices, .lower = lower_max_pool, .note = kMaxWindow},
-    {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, "
+     .infer = infer_pool_indices,
+     .lower = lower_max_pool,
+     .note = kMaxWindow},
+    {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool "
+               "ceil_mode=False, "
                "bool count_include_pad=True) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool, .note = kWindow},
-    {.schema = "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
-               "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool, .kernel = "aten::avg_pool2d.out", .note = kWindow},
-    {.schema = "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, "
-               "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-     .infer = infer_pool, .lower = lower_avg_pool, .note = kWindow},
+     .infer = infer_pool,
+     .lower = lower_avg_pool,
+     .note = kWindow},
+    {.schema =
+         "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, "
+         "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+     .infer = infer_pool,
+     .lower = lower_avg_pool,
+     .kernel = "aten::avg_pool2d.out",
+     .note = kWindow},
+    {.schema =
+         "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, "
+         "bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+     .infer = infer_pool,
+     .lower = lower_avg_pool,
+     .note = kWindow},
     {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
+     .infer = infer_adaptive,
+     .lower = lower_adaptive_avg,
+     .note = kAdaptive},
     {.schema = "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out", .note = kAdaptive},
+     .infer = infer_adaptive,
+     .lower = lower_adaptive_avg,
+     .kernel = "aten::_adaptive_avg_pool2d.out",
+     .note = kAdaptive},
     {.schema = "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
+     .infer = infer_adaptive,
+     .lower = lower_adaptive_avg,
+     .note = kAdaptive},
     {.schema = "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .kernel = "aten::_adaptive_avg_pool2d.out", .note = kAdaptive},
+     .infer = infer_adaptive,
+     .lower = lower_adaptive_avg,
+     .kernel = "aten::_adaptive_avg_pool2d.out",
+     .note = kAdaptive},
     {.schema = "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-     .infer = infer_adaptive, .lower = lower_adaptive_avg, .note = kAdaptive},
+     .infer = infer_adaptive,
+     .lower = lower_adaptive_avg,
+     .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
+     .infer = infer_adaptive_indices,
+     .lower = lower_adaptive_max,
+     .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
+     .infer = infer_adaptive_indices,
+     .lower = lower_adaptive_max,
+     .note = kAdaptive},
     {.schema = "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)",
-     .infer = infer_adaptive_indices, .lower = lower_adaptive_max, .note = kAdaptive},
-    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", .infer = infer_max_unpool, .note = kNoIndexing},
+     .infer = infer_adaptive_indices,
+     .lower = lower_adaptive_max,
+     .note = kAdaptive},
+    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+     .infer = infer_max_unpool,
+     .note = kNoIndexing},
 };
 
 }  // namespace

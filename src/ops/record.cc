@@ -67,8 +67,8 @@ void set_kernel(OpRecord& op, std::string_view text) {
   }
 }
 
-// The dialect renames operators that return views to copies, and the three that choose a memory format to dim_order_ops.
-// Both renamings show in the kernel that the record names.
+// The dialect renames operators that return views to copies, and the three that choose a memory format to
+// dim_order_ops. Both renamings show in the kernel that the record names.
 std::string OpRecord::edge_name() const {
   const std::string_view target = std::string_view(kernel).substr(0, kernel.rfind('.'));
   if (target.starts_with("dim_order_ops::")) return std::string(target) + ".default";

@@ -20,10 +20,17 @@ class XnnBuilder;
 // "the kernel's weight is not a constant", and goes to the person as it is.
 struct Refusal {
   enum class Code : uint8_t {
-    NoForm,      // XNNPACK's delegate has no node that means this
-    Dtype, Rank, Shape, Dynamic, Attribute, NotConstant, Empty, Layout,
-    Upstream,    // accepted by edgelift, refused by ExecuTorch's own partitioner (recipe upstream)
-    Policy,      // portable recipe, or asked to stay outside
+    NoForm,  // XNNPACK's delegate has no node that means this
+    Dtype,
+    Rank,
+    Shape,
+    Dynamic,
+    Attribute,
+    NotConstant,
+    Empty,
+    Layout,
+    Upstream,  // accepted by edgelift, refused by ExecuTorch's own partitioner (recipe upstream)
+    Policy,    // portable recipe, or asked to stay outside
   } code = Code::NoForm;
   std::string sentence;
 };
@@ -42,14 +49,14 @@ using KernelCheckFn = std::optional<std::string> (*)(const Call&);
 
 enum Trait : uint32_t {
   kNone = 0,
-  kView = 1u << 0,        // result holds the operand's elements in the same row-major order (view, squeeze, …)
-  kPointwise = 1u << 1,   // one output element depends on the operands' elements at the (broadcast) same place
-  kInPlace = 1u << 2,     // writes its first argument; edge/functionalize names the functional twin
-  kEffect = 1u << 3,      // must not be removed or moved though unused
+  kView = 1u << 0,       // result holds the operand's elements in the same row-major order (view, squeeze, …)
+  kPointwise = 1u << 1,  // one output element depends on the operands' elements at the (broadcast) same place
+  kInPlace = 1u << 2,    // writes its first argument; edge/functionalize names the functional twin
+  kEffect = 1u << 3,     // must not be removed or moved though unused
   kRandom = 1u << 4,
-  kCheck = 1u << 5,       // pure assertion without result: dropped by to_edge
-  kAlias = 1u << 6,       // ATen returns a view of its first argument (for functionalisation)
-  kOwnDtypes = 1u << 7,   // lower() checks dtypes itself (conversions); the general gate leaves them alone
+  kCheck = 1u << 5,      // pure assertion without result: dropped by to_edge
+  kAlias = 1u << 6,      // ATen returns a view of its first argument (for functionalisation)
+  kOwnDtypes = 1u << 7,  // lower() checks dtypes itself (conversions); the general gate leaves them alone
 };
 
 // One row of a family's table.
@@ -64,8 +71,8 @@ struct OpDef {
   // "dim_order_ops::_to_dim_order_copy.out(self, non_blocking, @dim_order)". Empty: no kernel.
   std::string_view kernel = {};
   uint32_t traits = kNone;
-  // For docs/operators.md and, where lower is null, for the refusal: with lower, the conditions under which the operator
-  // is delegated beyond the general gates; without, why it never is. A sentence without the operator's name.
+  // For docs/operators.md and, where lower is null, for the refusal: with lower, the conditions under which the
+  // operator is delegated beyond the general gates; without, why it never is. A sentence without the operator's name.
   std::string_view note = {};
   KernelCheckFn kernel_check = nullptr;
 };
@@ -74,10 +81,10 @@ struct OpRecord final : ir::Op {
   InferFn infer = nullptr;
   LowerFn lower = nullptr;
   UpstreamFn upstream = nullptr;
-  std::string kernel;       // "aten::add.out"; empty: none
+  std::string kernel;  // "aten::add.out"; empty: none
   struct KernelArg {
     enum class Kind : uint8_t { Schema, Literal, DimOrder } kind = Kind::Schema;
-    size_t index = 0;       // Schema: argument index
+    size_t index = 0;  // Schema: argument index
     ir::Arg literal;
   };
   std::vector<KernelArg> kernel_args;

@@ -21,10 +21,12 @@ size_t spatial_dims(const Call& c) {
 
 // floor(size * scale). A symbolic size needs a scale that is a fraction with a power of two below.
 Result<SymInt> scaled_size(const SymInt& size, double scale) {
-  if (!(scale > 0) || !std::isfinite(scale)) return input_error("a scale factor of " + number_text(scale) + " is not positive");
+  if (!(scale > 0) || !std::isfinite(scale))
+    return input_error("a scale factor of " + number_text(scale) + " is not positive");
   if (size.is_const()) return SymInt(static_cast<int64_t>(static_cast<double>(size.value()) * scale));
   int64_t denominator = 1;
-  while (denominator < 1024 && scale * static_cast<double>(denominator) != std::floor(scale * static_cast<double>(denominator)))
+  while (denominator < 1024 &&
+         scale * static_cast<double>(denominator) != std::floor(scale * static_cast<double>(denominator)))
     denominator *= 2;
   const double numerator = scale * static_cast<double>(denominator);
   if (numerator != std::floor(numerator))
@@ -52,7 +54,8 @@ Types infer_upsample(const Call& c) {
   Type type = input_of(c)->type;
   const size_t spatial = spatial_dims(c);
   if (type.sizes.size() != spatial + 2)
-    return input_error("an upsampling over " + std::to_string(spatial) + " dims does not take a tensor of shape " + sizes_text(type.sizes));
+    return input_error("an upsampling over " + std::to_string(spatial) + " dims does not take a tensor of shape " +
+                       sizes_text(type.sizes));
   if (c.has("output_size")) {
     const ir::IntList& sizes = c.ints("output_size");
     if (sizes.size() != spatial) return input_error("output_size of an upsampling has the wrong length");
@@ -73,7 +76,8 @@ Types infer_grid_sampler(const Call& c) {
   const Type& input = c.type("input");
   const Type& grid = c.type("grid");
   if (input.rank() != grid.rank() || input.rank() < 4)
-    return input_error("a grid of shape " + sizes_text(grid.sizes) + " does not fit an input of shape " + sizes_text(input.sizes));
+    return input_error("a grid of shape " + sizes_text(grid.sizes) + " does not fit an input of shape " +
+                       sizes_text(input.sizes));
   Shape shape{input.sizes[0], input.sizes[1]};
   shape.insert(shape.end(), grid.sizes.begin() + 1, grid.sizes.end() - 1);
   return one(input.dtype, std::move(shape));
@@ -91,7 +95,8 @@ Types infer_affine_grid(const Call& c) {
 Types infer_pixel_shuffle(const Call& c) {
   Type type = c.type("self");
   const int64_t r = c.integer("upscale_factor");
-  if (type.rank() < 3 || r < 1) return input_error("pixel_shuffle takes a tensor of rank 3 or more and a positive factor");
+  if (type.rank() < 3 || r < 1)
+    return input_error("pixel_shuffle takes a tensor of rank 3 or more and a positive factor");
   SymInt* dims = &type.sizes[type.sizes.size() - 3];
   if (dims[0].is_const() && dims[0].value() % (r * r) != 0)
     return input_error(dims[0].str() + " channels do not divide by the square of the factor " + std::to_string(r));
@@ -105,7 +110,8 @@ Types infer_pixel_shuffle(const Call& c) {
 Types infer_pixel_unshuffle(const Call& c) {
   Type type = c.type("self");
   const int64_t r = c.integer("downscale_factor");
-  if (type.rank() < 3 || r < 1) return input_error("pixel_unshuffle takes a tensor of rank 3 or more and a positive factor");
+  if (type.rank() < 3 || r < 1)
+    return input_error("pixel_unshuffle takes a tensor of rank 3 or more and a positive factor");
   SymInt* dims = &type.sizes[type.sizes.size() - 3];
   for (int i = 1; i <= 2; ++i) {
     if (dims[i].is_const() && dims[i].value() % r != 0)
@@ -121,13 +127,15 @@ Types infer_channel_shuffle(const Call& c) {
   Type type = c.type("self");
   const int64_t groups = c.integer("groups");
   if (type.rank() < 3 || groups < 1 || (type.sizes[1].is_const() && type.sizes[1].value() % groups != 0))
-    return input_error("channels of a tensor of shape " + sizes_text(type.sizes) + " do not divide into " + std::to_string(groups) + " groups");
+    return input_error("channels of a tensor of shape " + sizes_text(type.sizes) + " do not divide into " +
+                       std::to_string(groups) + " groups");
   return one(std::move(type));
 }
 
 Types infer_im2col(const Call& c) {
   const Type& self = c.type("self");
-  if (self.rank() != 3 && self.rank() != 4) return input_error("im2col takes a tensor of rank 3 or 4, not " + sizes_text(self.sizes));
+  if (self.rank() != 3 && self.rank() != 4)
+    return input_error("im2col takes a tensor of rank 3 or 4, not " + sizes_text(self.sizes));
   std::vector<int64_t> lists[4];
   constexpr std::string_view kNames[] = {"kernel_size", "dilation", "padding", "stride"};
   for (size_t i = 0; i < 4; ++i) {
@@ -137,7 +145,8 @@ Types infer_im2col(const Call& c) {
   const size_t first = self.sizes.size() - 3;
   SymInt blocks(1), channels = self.sizes[first];
   for (size_t i = 0; i < 2; ++i) {
-    EL_TRY(const SymInt count, conv_size(self.sizes[first + 1 + i], lists[0][i], lists[3][i], 2 * lists[2][i], lists[1][i]));
+    EL_TRY(const SymInt count,
+           conv_size(self.sizes[first + 1 + i], lists[0][i], lists[3][i], 2 * lists[2][i], lists[1][i]));
     blocks = blocks * count;
     channels = channels * SymInt(lists[0][i]);
   }
@@ -161,8 +170,8 @@ Types infer_col2im(const Call& c) {
 
 // ---- lowering ----
 
-// The runtime's coordinates come from the two sizes. Eager's come from the scale factor where one is given, which is the
-// same only if the factor is exactly the ratio.
+// The runtime's coordinates come from the two sizes. Eager's come from the scale factor where one is given, which is
+// the same only if the factor is exactly the ratio.
 LowerResult check_scales(const Call& c) {
   const std::vector<double> scales = scales_of(c);
   const Shape& in = input_of(c)->type.sizes;
@@ -172,8 +181,9 @@ LowerResult check_scales(const Call& c) {
     const SymInt& to = out[2 + i];
     if (!from.is_const() || !to.is_const()) continue;
     if (static_cast<double>(from.value()) * scales[i] != static_cast<double>(to.value()))
-      return refuse(Code::Attribute, "the scale factor " + number_text(scales[i]) + " is not the ratio of the sizes " + to.str() +
-                                         " and " + from.str() + ", from which XNNPACK takes its coordinates");
+      return refuse(Code::Attribute, "the scale factor " + number_text(scales[i]) + " is not the ratio of the sizes " +
+                                         to.str() + " and " + from.str() +
+                                         ", from which XNNPACK takes its coordinates");
   }
   return std::nullopt;
 }
@@ -219,7 +229,8 @@ LowerResult lower_nearest(const Call& c, XnnBuilder& b) {
   const Shape& to = result->type.sizes;
   std::vector<int64_t> factors(spatial);
   for (size_t i = 0; i < spatial; ++i) {
-    if (!from[2 + i].is_const() || !to[2 + i].is_const()) return refuse(Code::Dynamic, "a resized dim has a dynamic size");
+    if (!from[2 + i].is_const() || !to[2 + i].is_const())
+      return refuse(Code::Dynamic, "a resized dim has a dynamic size");
     const int64_t in = from[2 + i].value(), out = to[2 + i].value();
     if (out % in != 0 || out > 65536 ||
         !repeats_exactly(in, out / in, exact, scales.empty() ? std::nullopt : std::optional(scales[i])))
@@ -287,10 +298,12 @@ LowerResult lower_pixel_unshuffle(const Call& c, XnnBuilder& b) {
 LowerResult lower_channel_shuffle(const Call& c, XnnBuilder& b) {
   const Shape& in = c.type("self").sizes;
   const int64_t groups = c.integer("groups");
-  return shuffle(c, b, {in[0], SymInt(groups), SymInt::floordiv(in[1], SymInt(groups)), product_of(in, 2, in.size())}, {0, 2, 1, 3});
+  return shuffle(c, b, {in[0], SymInt(groups), SymInt::floordiv(in[1], SymInt(groups)), product_of(in, 2, in.size())},
+                 {0, 2, 1, 3});
 }
 
-// Eager repeats elements evenly where a size stays or doubles, whatever the scale factor says; the kernel follows the factor.
+// Eager repeats elements evenly where a size stays or doubles, whatever the scale factor says; the kernel follows the
+// factor.
 std::optional<std::string> check_nearest_kernel(const Call& c) {
   const std::vector<double> scales = scales_of(c);
   const Types types = infer_upsample(c);
@@ -300,7 +313,8 @@ std::optional<std::string> check_nearest_kernel(const Call& c) {
     const SymInt& to = (*types)[0].sizes[2 + i];
     if (!from.is_const() || !to.is_const() || (to.value() != from.value() && to.value() != 2 * from.value())) continue;
     if (static_cast<double>(from.value()) * scales[i] != static_cast<double>(to.value()))
-      return "the kernel takes its positions from the scale factor " + number_text(scales[i]) + ", eager from the sizes";
+      return "the kernel takes its positions from the scale factor " + number_text(scales[i]) +
+             ", eager from the sizes";
   }
   return std::nullopt;
 }
@@ -314,12 +328,17 @@ constexpr std::string_view note_of(std::string_view name) {
 }
 constexpr std::string_view kGather = "the delegate cannot address elements by computed positions";
 
-#define UPSAMPLE_VEC(NAME, ALIGN, LOWER, KERNEL, ...)                                                                          \
-  {.schema = "aten::" NAME ".vec(Tensor input, SymInt[]? output_size" ALIGN ", float[]? scale_factors) -> Tensor",        \
-   .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL, .note = note_of(NAME) __VA_OPT__(, .kernel_check = __VA_ARGS__)}
-#define UPSAMPLE(NAME, N, ALIGN, SCALES, LOWER)                                                                           \
-  {.schema = "aten::" NAME "(Tensor self, SymInt[" N "] output_size" ALIGN SCALES ") -> Tensor", .infer = infer_upsample, \
-   .lower = LOWER, .note = note_of(NAME)}
+#define UPSAMPLE_VEC(NAME, ALIGN, LOWER, KERNEL, ...)                                                               \
+  {                                                                                                                 \
+    .schema = "aten::" NAME ".vec(Tensor input, SymInt[]? output_size" ALIGN ", float[]? scale_factors) -> Tensor", \
+    .infer = infer_upsample, .lower = LOWER, .kernel = KERNEL,                                                      \
+    .note = note_of(NAME) __VA_OPT__(, .kernel_check = __VA_ARGS__)                                                 \
+  }
+#define UPSAMPLE(NAME, N, ALIGN, SCALES, LOWER)                                                   \
+  {                                                                                               \
+    .schema = "aten::" NAME "(Tensor self, SymInt[" N "] output_size" ALIGN SCALES ") -> Tensor", \
+    .infer = infer_upsample, .lower = LOWER, .note = note_of(NAME)                                \
+  }
 #define ALIGN_CORNERS ", bool align_corners"
 #define SCALES_1D ", float? scales=None"
 #define SCALES_2D ", float? scales_h=None, float? scales_w=None"
@@ -348,26 +367,48 @@ constexpr OpDef kOps[] = {
     UPSAMPLE("upsample_bilinear2d", "2", ALIGN_CORNERS, SCALES_2D, lower_bilinear),
     UPSAMPLE("upsample_trilinear3d", "3", ALIGN_CORNERS, SCALES_3D, nullptr),
     UPSAMPLE("upsample_bicubic2d", "2", ALIGN_CORNERS, SCALES_2D, nullptr),
-    {.schema = "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
-               "float? scales_w=None) -> Tensor",
-     .infer = infer_upsample, .kernel = "aten::_upsample_bilinear2d_aa.out", .note = note_of("aa")},
+    {.schema =
+         "aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, "
+         "float? scales_w=None) -> Tensor",
+     .infer = infer_upsample,
+     .kernel = "aten::_upsample_bilinear2d_aa.out",
+     .note = note_of("aa")},
     UPSAMPLE("_upsample_bicubic2d_aa", "2", ALIGN_CORNERS, SCALES_2D, nullptr),
-    {.schema = "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler, .note = kGather},
-    {.schema = "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler, .kernel = "aten::grid_sampler_2d.out", .note = kGather},
-    {.schema = "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-     .infer = infer_grid_sampler, .note = kGather},
-    {.schema = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", .infer = infer_affine_grid},
-    {.schema = "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", .infer = infer_pixel_shuffle,
-     .lower = lower_pixel_shuffle, .kernel = "aten::pixel_shuffle.out", .note = kShuffle},
-    {.schema = "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", .infer = infer_pixel_unshuffle,
-     .lower = lower_pixel_unshuffle, .kernel = "aten::pixel_unshuffle.out", .note = kShuffle},
-    {.schema = "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor", .infer = infer_channel_shuffle,
-     .lower = lower_channel_shuffle, .note = kShuffle},
-    {.schema = "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", .infer = infer_channel_shuffle,
-     .lower = lower_channel_shuffle, .note = kShuffle},
-    {.schema = "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    {.schema = "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+               "align_corners) -> Tensor",
+     .infer = infer_grid_sampler,
+     .note = kGather},
+    {.schema = "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+               "align_corners) -> Tensor",
+     .infer = infer_grid_sampler,
+     .kernel = "aten::grid_sampler_2d.out",
+     .note = kGather},
+    {.schema = "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool "
+               "align_corners) -> Tensor",
+     .infer = infer_grid_sampler,
+     .note = kGather},
+    {.schema = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+     .infer = infer_affine_grid},
+    {.schema = "aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+     .infer = infer_pixel_shuffle,
+     .lower = lower_pixel_shuffle,
+     .kernel = "aten::pixel_shuffle.out",
+     .note = kShuffle},
+    {.schema = "aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+     .infer = infer_pixel_unshuffle,
+     .lower = lower_pixel_unshuffle,
+     .kernel = "aten::pixel_unshuffle.out",
+     .note = kShuffle},
+    {.schema = "aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+     .infer = infer_channel_shuffle,
+     .lower = lower_channel_shuffle,
+     .note = kShuffle},
+    {.schema = "aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+     .infer = infer_channel_shuffle,
+     .lower = lower_channel_shuffle,
+     .note = kShuffle},
+    {.schema =
+         "aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
      .infer = infer_im2col},
     {.schema = "aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, "
                "int[2] stride) -> Tensor",

@@ -49,7 +49,8 @@ class SchemaParser {
   std::string_view word() {
     skip_space();
     const size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '_'))
+      ++at_;
     EL_CHECK(at_ > begin, where("expected a name"));
     return text_.substr(begin, at_ - begin);
   }
@@ -93,7 +94,8 @@ class SchemaParser {
         EL_CHECK(!type.list, where("a list of lists"));
         type.list = true;
         ++at_;
-        while (std::isdigit(static_cast<unsigned char>(peek())) != 0) type.length = type.length * 10 + (text_[at_++] - '0');
+        while (std::isdigit(static_cast<unsigned char>(peek())) != 0)
+          type.length = type.length * 10 + (text_[at_++] - '0');
         expect(']');
       } else {
         return type;

@@ -54,6 +54,8 @@ class Table final : public ir::OpTable {
     entry->infer = def.infer;
     entry->lower = def.lower;
     entry->traits = def.traits;
+    entry->note = def.note;
+    entry->kernel_check = def.kernel_check;
     entry->upstream = upstream_rule(full);
     set_kernel(*entry, def.kernel);
     EL_CHECK(by_name_.emplace(full, entry.get()).second, full + " stands twice in the tables");

@@ -1,5 +1,5 @@
-// What the partitioner of ExecuTorch 1.5.1 takes, operator by operator, for the recipe that reproduces its flow. An operator
-// that is not in the table is never delegated there. Facts: xnnpack-op-rules, part A.
+// What the partitioner of ExecuTorch 1.5.1 takes, operator by operator, for the recipe that reproduces its flow. An
+// operator that is not in the table is never delegated there. Facts: xnnpack-op-rules, part A.
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -45,7 +45,8 @@ LowerResult batch_norm(const Call& c) {
   if (input.rank() < 2 || input.rank() > 4) return never("takes batch norms of rank 2 to 4");
   if (!input.sizes[1].is_const()) return never("takes no dynamic number of channels");
   for (const std::string_view name : {"weight", "bias", "running_mean", "running_var"})
-    if (!is_parameter(c.opt_tensor(name))) return never("takes no batch norm with a " + std::string(name) + " that is not a parameter");
+    if (!is_parameter(c.opt_tensor(name)))
+      return never("takes no batch norm with a " + std::string(name) + " that is not a parameter");
   for (size_t i = 1; i < c.node()->results.size(); ++i)
     if (is_used(c.result(i))) return never("takes no batch norm whose statistics are used");
   return std::nullopt;
@@ -66,7 +67,8 @@ LowerResult max_pool(const Call& c) {
   const std::vector<int64_t> kernel = repeat_to(c.integers("kernel_size"), 2);
   const std::vector<int64_t> stride = c.ints("stride").empty() ? kernel : repeat_to(c.integers("stride"), 2);
   if (c.flag("ceil_mode") && !c.result()->type.is_static()) return never("takes no ceil_mode with dynamic sizes");
-  if (stride.at(0) > kernel.at(0) || stride.at(1) > kernel.at(1)) return never("takes no max_pool2d with a stride above its window");
+  if (stride.at(0) > kernel.at(0) || stride.at(1) > kernel.at(1))
+    return never("takes no max_pool2d with a stride above its window");
   return std::nullopt;
 }
 
@@ -78,12 +80,14 @@ LowerResult max_dim(const Call& c) {
 
 LowerResult cat(const Call& c) {
   const ir::ValueList& tensors = c.tensors("tensors");
-  const bool distinct = std::any_of(tensors.begin(), tensors.end(), [&](const ir::Value* v) { return v != tensors.front(); });
+  const bool distinct =
+      std::any_of(tensors.begin(), tensors.end(), [&](const ir::Value* v) { return v != tensors.front(); });
   return distinct ? std::nullopt : never("takes no concatenation of fewer than two different tensors");
 }
 
 LowerResult clone(const Call& c) {
-  if (c.type("self").dim_order != c.result()->type.dim_order) return never("takes no copy that changes the memory format");
+  if (c.type("self").dim_order != c.result()->type.dim_order)
+    return never("takes no copy that changes the memory format");
   return std::nullopt;
 }
 
@@ -107,7 +111,8 @@ LowerResult mean(const Call& c) {
   std::vector<int64_t> dims = c.integers("dim");
   for (int64_t& dim : dims) dim = dim < 0 ? dim + 4 : dim;
   std::sort(dims.begin(), dims.end());
-  if (c.type("self").rank() != 4 || dims != std::vector<int64_t>{2, 3}) return never("takes mean.dim over H and W of rank 4 only");
+  if (c.type("self").rank() != 4 || dims != std::vector<int64_t>{2, 3})
+    return never("takes mean.dim over H and W of rank 4 only");
   if (!c.flag("keepdim")) return never("takes mean.dim with keepdim only");
   if (c.has("dtype")) return never("takes no dtype in mean.dim");
   return std::nullopt;
@@ -140,8 +145,9 @@ LowerResult upsample(const Call& c) {
 
 LowerResult pad(const Call& c) {
   const std::vector<int64_t> padding = c.integers("pad");
-  return std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p < 0; }) ? never("takes no negative padding")
-                                                                                       : std::nullopt;
+  return std::any_of(padding.begin(), padding.end(), [](int64_t p) { return p < 0; })
+             ? never("takes no negative padding")
+             : std::nullopt;
 }
 
 const std::unordered_map<std::string_view, UpstreamFn>& rules() {

@@ -100,7 +100,9 @@ void XnnBuilder::finish_view(uint32_t in, const ir::Value* result) {
   }
 }
 
-uint32_t XnnBuilder::temp(DType dtype, std::vector<SymInt> dims) { return graph_.temp(datatype_for(dtype), std::move(dims)); }
+uint32_t XnnBuilder::temp(DType dtype, std::vector<SymInt> dims) {
+  return graph_.temp(datatype_for(dtype), std::move(dims));
+}
 
 namespace {
 
@@ -189,7 +191,8 @@ uint32_t XnnBuilder::slice(uint32_t in, std::vector<int64_t> offsets, std::vecto
   // clamps to the real one.
   std::vector<SymInt> shape(sizes.begin(), sizes.end());
   for (size_t i = 0; i < shape.size(); ++i)
-    if (const SymInt& size = dims(in).at(i); !size.is_const() && offsets[i] == 0 && sizes[i] >= size.upper()) shape[i] = size;
+    if (const SymInt& size = dims(in).at(i); !size.is_const() && offsets[i] == 0 && sizes[i] >= size.upper())
+      shape[i] = size;
   out = output_or_temp(out, datatype(in), std::move(shape));
   xnn::Node& slice = node(xnn::Kind::StaticSlice, {in}, {out});
   slice.list = std::move(offsets);
@@ -220,7 +223,8 @@ uint32_t XnnBuilder::concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t
   }
   std::vector<SymInt> shape = dims(inputs.front());
   for (size_t i = 1; i < inputs.size(); ++i)
-    shape.at(static_cast<size_t>(axis)) = shape[static_cast<size_t>(axis)] + dims(inputs[i]).at(static_cast<size_t>(axis));
+    shape.at(static_cast<size_t>(axis)) =
+        shape[static_cast<size_t>(axis)] + dims(inputs[i]).at(static_cast<size_t>(axis));
   out = output_or_temp(out, datatype(inputs.front()), std::move(shape));
   node(kKinds[inputs.size() - 2], inputs, {out}).axis = axis;
   return out;

@@ -45,10 +45,12 @@ class XnnBuilder {
   // At most one symbolic size, which becomes the inferred one; the caller has checked.
   uint32_t reshape(uint32_t in, std::vector<SymInt> dims, uint32_t out = xnn::kInvalid);
   uint32_t slice(uint32_t in, std::vector<int64_t> offsets, std::vector<int64_t> sizes, uint32_t out = xnn::kInvalid);
-  uint32_t pad(uint32_t in, std::vector<int64_t> pre, std::vector<int64_t> post, float value, uint32_t out = xnn::kInvalid);
+  uint32_t pad(uint32_t in, std::vector<int64_t> pre, std::vector<int64_t> post, float value,
+               uint32_t out = xnn::kInvalid);
   // Any number >= 1 of inputs; more than five become a chain.
   uint32_t concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t out = xnn::kInvalid);
-  uint32_t fully_connected(uint32_t in, uint32_t filter, uint32_t bias, uint32_t out = xnn::kInvalid, uint32_t flags = 0);
+  uint32_t fully_connected(uint32_t in, uint32_t filter, uint32_t bias, uint32_t out = xnn::kInvalid,
+                           uint32_t flags = 0);
   uint32_t batch_matmul(uint32_t a, uint32_t b, uint32_t out = xnn::kInvalid, uint32_t flags = 0);
   uint32_t softmax(uint32_t in, uint32_t out = xnn::kInvalid);
   uint32_t copy(uint32_t in, uint32_t out = xnn::kInvalid);

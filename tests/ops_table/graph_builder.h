@@ -1,4 +1,5 @@
-// A graph to try operators on: inputs and constants by type text, nodes through the rewriter and so through the shape rules.
+// A graph to try operators on: inputs and constants by type text, nodes through the rewriter and so through the shape
+// rules.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,13 +43,15 @@ class OpsTest : public ::testing::Test {
   }
   static ir::IntList list(std::initializer_list<SymInt> values) { return values; }
 
-  ir::Node* create(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {}) {
+  ir::Node* create(std::string_view op, std::vector<ir::Arg> args,
+                   std::initializer_list<ir::Rewriter::Named> named = {}) {
     auto node = rewriter->try_create(op, std::move(args), named);
     EXPECT_TRUE(node.ok()) << op << ": " << (node.ok() ? "" : node.error().message);
     return node.ok() ? *node : nullptr;
   }
   // The types of the results, "f32[2,3]" or "f32[2,3], i64[2,3]"; or "error: " and the sentence.
-  std::string types(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {}) {
+  std::string types(std::string_view op, std::vector<ir::Arg> args,
+                    std::initializer_list<ir::Rewriter::Named> named = {}) {
     auto node = rewriter->try_create(op, std::move(args), named);
     if (!node.ok()) return "error: " + node.error().message;
     std::string text;
@@ -56,13 +59,15 @@ class OpsTest : public ::testing::Test {
     return text;
   }
   // The kinds of the XNNPACK nodes that the operator becomes, "Conv2d Clamp"; or "refused: " and the sentence.
-  std::string lowered(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {}) {
+  std::string lowered(std::string_view op, std::vector<ir::Arg> args,
+                      std::initializer_list<ir::Rewriter::Named> named = {}) {
     const ir::Node* node = create(op, std::move(args), named);
     if (node == nullptr) return "not created";
     builder = XnnBuilder();
     if (const LowerResult refused = lower_node(*node, builder)) return "refused: " + refused->sentence;
     std::string text;
-    for (const xnn::Node& xnn : builder.graph().nodes) text += (text.empty() ? "" : " ") + std::string(xnn::kind_name(xnn.kind));
+    for (const xnn::Node& xnn : builder.graph().nodes)
+      text += (text.empty() ? "" : " ") + std::string(xnn::kind_name(xnn.kind));
     for (const ir::Value* result : node->results)
       if (result->index == 0) builder.add_output(result);
     xnn::finalize(builder.graph());
@@ -70,7 +75,8 @@ class OpsTest : public ::testing::Test {
     EXPECT_TRUE(verified.ok()) << op << ": " << (verified.ok() ? "" : verified.error().message);
     return text;
   }
-  std::string upstream(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {}) {
+  std::string upstream(std::string_view op, std::vector<ir::Arg> args,
+                       std::initializer_list<ir::Rewriter::Named> named = {}) {
     const ir::Node* node = create(op, std::move(args), named);
     if (node == nullptr) return "not created";
     const LowerResult refused = upstream_refusal(*node);

@@ -9,7 +9,9 @@ namespace {
 
 using ir::ArgKind;
 
-const ir::ArgSpec& arg(const OpRecord& op, std::string_view name) { return op.schema.args.at(static_cast<size_t>(op.schema.index_of(name))); }
+const ir::ArgSpec& arg(const OpRecord& op, std::string_view name) {
+  return op.schema.args.at(static_cast<size_t>(op.schema.index_of(name)));
+}
 
 TEST(Schema, ListDefaultsTakeTheirLength) {
   const OpRecord op = parse_schema(
@@ -26,7 +28,8 @@ TEST(Schema, ListDefaultsTakeTheirLength) {
 }
 
 TEST(Schema, ScalarDefaultsKeepTheirKind) {
-  const OpRecord op = parse_schema("aten::f(Tensor self, Scalar a=1, Scalar b=0.01, float c=1, Scalar? d=None, Scalar e=-1) -> Tensor");
+  const OpRecord op =
+      parse_schema("aten::f(Tensor self, Scalar a=1, Scalar b=0.01, float c=1, Scalar? d=None, Scalar e=-1) -> Tensor");
   EXPECT_EQ(std::get<SymInt>(arg(op, "a").default_value), SymInt(1));
   EXPECT_EQ(std::get<double>(arg(op, "b").default_value), 0.01);
   EXPECT_EQ(std::get<double>(arg(op, "c").default_value), 1.0);
@@ -36,9 +39,11 @@ TEST(Schema, ScalarDefaultsKeepTheirKind) {
 
 TEST(Schema, TypesWithoutMeaningHereAreIgnored) {
   const OpRecord op = parse_schema(
-      "aten::rand(SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+      "aten::rand(SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? "
+      "device=None, "
       "bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor");
-  for (const std::string_view name : {"generator", "layout", "device", "pin_memory"}) EXPECT_EQ(arg(op, name).kind, ArgKind::Ignored) << name;
+  for (const std::string_view name : {"generator", "layout", "device", "pin_memory"})
+    EXPECT_EQ(arg(op, name).kind, ArgKind::Ignored) << name;
   EXPECT_EQ(arg(op, "dtype").kind, ArgKind::OptScalarType);
   EXPECT_EQ(arg(op, "memory_format").kind, ArgKind::OptMemoryFormat);
   EXPECT_TRUE(arg(op, "dtype").keyword_only);
@@ -46,23 +51,28 @@ TEST(Schema, TypesWithoutMeaningHereAreIgnored) {
 }
 
 TEST(Schema, AliasesAndReturns) {
-  const OpRecord split = parse_schema("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]");
+  const OpRecord split =
+      parse_schema("aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]");
   EXPECT_TRUE(arg(split, "self").aliased);
   EXPECT_FALSE(arg(split, "self").written);
   ASSERT_EQ(split.schema.returns.size(), 1U);
   EXPECT_EQ(split.schema.returns[0].kind, ir::ReturnKind::TensorList);
   EXPECT_TRUE(split.schema.returns[0].aliased);
-  const OpRecord add = parse_schema("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
+  const OpRecord add =
+      parse_schema("aten::add_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)");
   EXPECT_TRUE(arg(add, "self").written);
-  const OpRecord max = parse_schema("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)");
+  const OpRecord max =
+      parse_schema("aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)");
   EXPECT_EQ(max.schema.returns.size(), 2U);
   EXPECT_EQ(parse_schema("aten::_assert_scalar(Scalar self, str assert_msg) -> ()").schema.returns.size(), 0U);
-  EXPECT_EQ(parse_schema("aten::sym_size.int(Tensor self, int dim) -> SymInt").schema.returns[0].kind, ir::ReturnKind::Int);
+  EXPECT_EQ(parse_schema("aten::sym_size.int(Tensor self, int dim) -> SymInt").schema.returns[0].kind,
+            ir::ReturnKind::Int);
   EXPECT_EQ(parse_schema("aten::item(Tensor self) -> Scalar").schema.returns[0].kind, ir::ReturnKind::Scalar);
 }
 
 TEST(Schema, OptionalsInAndAroundLists) {
-  const OpRecord op = parse_schema("aten::f(Tensor?[] indices, int[1]? dim, SymInt[]? sizes=None, Tensor[] many, str mode=\"a, b\") -> Tensor");
+  const OpRecord op = parse_schema(
+      "aten::f(Tensor?[] indices, int[1]? dim, SymInt[]? sizes=None, Tensor[] many, str mode=\"a, b\") -> Tensor");
   EXPECT_EQ(arg(op, "indices").kind, ArgKind::OptTensorList);
   EXPECT_EQ(arg(op, "dim").kind, ArgKind::OptIntList);
   EXPECT_EQ(arg(op, "sizes").kind, ArgKind::OptIntList);
@@ -71,9 +81,9 @@ TEST(Schema, OptionalsInAndAroundLists) {
 }
 
 TEST(Schema, MalformedTextIsABug) {
-  for (const std::string_view text : {"add(Tensor self) -> Tensor", "aten::add(Tensor self)", "aten::add(Tensor self -> Tensor",
-                                      "aten::add(Quaternion self) -> Tensor", "aten::add(Tensor self) -> Tensor, Tensor",
-                                      "aten::add(int a=x) -> Tensor"})
+  for (const std::string_view text : {"add(Tensor self) -> Tensor", "aten::add(Tensor self)",
+                                      "aten::add(Tensor self -> Tensor", "aten::add(Quaternion self) -> Tensor",
+                                      "aten::add(Tensor self) -> Tensor, Tensor", "aten::add(int a=x) -> Tensor"})
     EXPECT_THROW(parse_schema(text), Bug) << text;
 }
 
