@@ -1,9 +1,6 @@
 // Shape rules on input that does not fit: an error with a sentence, never a wrong type or a crash.
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "base/check.h"
 #include "ir/text.h"
 #include "ops/record.h"
 
@@ -53,125 +50,6 @@ TEST(ShapeRules, SayWhatDoesNotFit) {
     const auto program = ir::parse(text, table());
     ASSERT_FALSE(program.ok()) << text;
     EXPECT_NE(program.error().message.find(broken.sentence), std::string::npos) << text << program.error().message;
-  }
-}
-
-// Arguments of the right kinds with any values, as a hostile archive can hold them.
-class Arguments {
- public:
-  explicit Arguments(ir::Graph& graph) : random_(7) {
-    for (const DType dtype : {DType::F32, DType::I64, DType::Bool, DType::C64})
-      for (const auto& sizes : {ir::Shape{}, ir::Shape{SymInt(0)}, ir::Shape{SymInt(4)},
-                                ir::Shape{SymInt(2), SymInt(3)}, ir::Shape{SymInt(1), SymInt(2), SymInt(3), SymInt(4)}})
-        values_.push_back(graph.add_input("v", ir::Type::tensor(dtype, sizes)));
-  }
-
-  ir::Arg make(const ir::ArgSpec& spec) {
-    using ir::ArgKind;
-    const bool use_default = !spec.required && pick(3) == 0;
-    if (use_default) return spec.default_value;
-    switch (spec.kind) {
-      case ArgKind::OptTensor:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::Tensor:
-        return value();
-      case ArgKind::TensorList:
-        return list(false);
-      case ArgKind::OptTensorList:
-        return list(true);
-      case ArgKind::OptInt:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::Int:
-        return integer();
-      case ArgKind::OptIntList:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::IntList: {
-        ir::IntList items;
-        const int count = spec.list_length > 0 ? spec.list_length : pick(5);
-        for (int i = 0; i < count; ++i) items.push_back(integer());
-        return items;
-      }
-      case ArgKind::OptFloat:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::Float:
-        return 0.5 * pick(7) - 1.0;
-      case ArgKind::OptFloatList:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::FloatList:
-        return std::vector<double>(static_cast<size_t>(pick(4)), 2.0);
-      case ArgKind::OptBool:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::Bool:
-        return pick(2) == 0;
-      case ArgKind::BoolList:
-        return std::vector<bool>(3, true);
-      case ArgKind::OptScalar:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::Scalar:
-        return pick(2) == 0 ? ir::Arg(0.5 * pick(7)) : ir::Arg(integer());
-      case ArgKind::OptString:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::String:
-        return std::string(kTexts[static_cast<size_t>(pick(4))]);
-      case ArgKind::OptScalarType:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::ScalarType:
-        return pick(2) == 0 ? DType::F32 : DType::I8;
-      case ArgKind::OptMemoryFormat:
-        if (pick(3) == 0) return {};
-        [[fallthrough]];
-      case ArgKind::MemoryFormat:
-        return pick(2) == 0 ? ir::MemoryFormat::Contiguous : ir::MemoryFormat::ChannelsLast;
-      case ArgKind::Ignored:
-        return {};
-    }
-    return {};
-  }
-
- private:
-  static constexpr const char* kTexts[] = {"", "constant", "floor", "xy"};
-  int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
-  SymInt integer() {
-    constexpr int64_t kEdges[] = {-9223372036854775807, -100, -2, -1, 0, 1, 2, 3, 7, 9223372036854775807};
-    return kEdges[pick(10)];
-  }
-  ir::Value* value() { return values_[static_cast<size_t>(pick(static_cast<int>(values_.size())))]; }
-  ir::ValueList list(bool with_none) {
-    ir::ValueList items;
-    for (int i = pick(4); i > 0; --i) items.push_back(with_none && pick(3) == 0 ? nullptr : value());
-    return items;
-  }
-
-  std::mt19937 random_;
-  std::vector<ir::Value*> values_;
-};
-
-TEST(ShapeRules, AnyArgumentsGiveTypesOrAnError) {
-  ir::Graph graph("any");
-  Arguments arguments(graph);
-  for (const OpRecord* op : all_records()) {
-    for (int round = 0; round < 200; ++round) {
-      std::vector<ir::Arg> args;
-      for (const ir::ArgSpec& spec : op->schema.args) args.push_back(arguments.make(spec));
-      try {
-        (void)table().infer(*op, args);
-      } catch (const std::exception& error) {
-        // Sizes that overflow end the program with a message of their own.
-        const std::string_view what = error.what();
-        if (what.find("overflows 64 bits") != std::string_view::npos) continue;
-        ADD_FAILURE() << op->full_name() << ": " << what;
-        break;
-      }
-    }
   }
 }
 
