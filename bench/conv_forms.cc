@@ -38,10 +38,13 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "{}\n", times.error().message);
       return 1;
     }
-    const double flops = 2.0 * static_cast<double>(s.out_height * s.out_width * s.out_channels * s.in_channels * s.kernel_h * s.kernel_w);
-    fmt::print("{}x{} {}->{} {}x{}/{}:", s.out_height, s.out_width, s.in_channels, s.out_channels, s.kernel_h, s.kernel_w, s.stride_h);
+    const double flops = 2.0 * static_cast<double>(s.out_height * s.out_width * s.out_channels * s.in_channels *
+                                                   s.kernel_h * s.kernel_w);
+    fmt::print("{}x{} {}->{} {}x{}/{}:", s.out_height, s.out_width, s.in_channels, s.out_channels, s.kernel_h,
+               s.kernel_w, s.stride_h);
     for (const runtime::FormTime& time : *times)
-      fmt::print("  {} {:.3f} ms ({:.0f} GFLOP/s, error {:.1e})", xnn::form_name(time.form), time.ms, flops / time.ms * 1e-6, time.error);
+      fmt::print("  {} {:.3f} ms ({:.0f} GFLOP/s, error {:.1e})", xnn::form_name(time.form), time.ms,
+                 flops / time.ms * 1e-6, time.error);
     fmt::print("\n");
   }
   return 0;

@@ -46,7 +46,8 @@ xnn::Graph build(int64_t rows, int64_t channels, bool pool, bool whole) {
       continue;
     }
     const uint32_t variance = mean(w, w.unary(xnn::Kind::Square, centred), rows, channels, pool);
-    x = w.binary(xnn::Kind::Multiply, centred, w.unary(xnn::Kind::ReciprocalSquareRoot, w.binary(xnn::Kind::Add, variance, eps)));
+    x = w.binary(xnn::Kind::Multiply, centred,
+                 w.unary(xnn::Kind::ReciprocalSquareRoot, w.binary(xnn::Kind::Add, variance, eps)));
   }
   graph.nodes = std::move(nodes);
   graph.values[x].external_output = true;
@@ -77,7 +78,8 @@ void measure(int64_t rows, int64_t channels) {
     must(xnn::verify(graph));
     Runner runner;
     runner.name = pool ? "pool" : "fully-connected";
-    runner.bytes = std::make_shared<std::vector<std::byte>>(must(pte::write_to_memory(must(runtime::program_of(graph)))));
+    runner.bytes =
+        std::make_shared<std::vector<std::byte>>(must(pte::write_to_memory(must(runtime::program_of(graph)))));
     runner.session = must(runtime::Session::open(*runner.bytes, runner.bytes));
     runner.method = must(runner.session->method());
     runners.push_back(std::move(runner));
@@ -85,18 +87,22 @@ void measure(int64_t rows, int64_t channels) {
   std::vector<float> values(static_cast<size_t>(rows * channels));
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i) * 0.37f) + 0.5f;
   const TensorData input = TensorData::of(DType::F32, {rows, channels}, values);
-  for (Runner& runner : runners) runner.out = std::get<TensorData>(must(runner.method->run(std::vector<runtime::Argument>{input})).at(0)).to_floats();
+  for (Runner& runner : runners)
+    runner.out =
+        std::get<TensorData>(must(runner.method->run(std::vector<runtime::Argument>{input})).at(0)).to_floats();
   for (int i = 0; i < 200; ++i) {
     for (Runner& runner : runners) {
       const auto start = std::chrono::steady_clock::now();
       must(runner.method->execute());
-      runner.best = std::min(runner.best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+      runner.best = std::min(
+          runner.best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
     }
   }
   fmt::print("[{}, {}] layer norm:", rows, channels);
   for (const Runner& runner : runners) {
     double error = 0;
-    for (size_t i = 0; i < runner.out.size(); ++i) error = std::max(error, std::abs(static_cast<double>(runner.out[i]) - static_cast<double>(runners[0].out[i])));
+    for (size_t i = 0; i < runner.out.size(); ++i)
+      error = std::max(error, std::abs(static_cast<double>(runner.out[i]) - static_cast<double>(runners[0].out[i])));
     fmt::print("  {} {:.1f} us (difference {:.1e})", runner.name, runner.best / kRepeat, error);
   }
   fmt::print("\n");
@@ -109,7 +115,9 @@ int main(int argc, char** argv) {
     must(runtime::set_threads(threads));
     fmt::print("{} thread{}\n", threads, threads == 1 ? "" : "s");
     if (argc < 3) {
-      for (const auto& [rows, channels] : {std::pair<int64_t, int64_t>{197, 192}, {128, 512}, {32, 192}, {197, 768}, {1, 1024}}) measure(rows, channels);
+      for (const auto& [rows, channels] :
+           {std::pair<int64_t, int64_t>{197, 192}, {128, 512}, {32, 192}, {197, 768}, {1, 1024}})
+        measure(rows, channels);
     }
     for (int i = 1; i + 1 < argc; i += 2) measure(std::atoll(argv[i]), std::atoll(argv[i + 1]));
   }

@@ -1,8 +1,8 @@
 #include "testing.h"
 
+#include <unistd.h>
 #include <cstdlib>
 #include <string>
-#include <unistd.h>
 
 namespace edgelift::testing {
 

@@ -40,12 +40,12 @@ struct LowerOptions {
   // Passes of the caller, between the recipe's own: for every method, and for one method by name.
   TransformPasses transform_passes;
   std::map<std::string, TransformPasses, std::less<>> method_passes;
-  passes::Evaluate evaluate;         // constant folding; without it constants are folded only by direct arithmetic
-  size_t max_delegate_weights = 0;   // bytes of weights in one delegate; 0 = no limit
-  bool verify_each = false;          // run the verifier after every pass
-  std::string target = "generic";    // generic, host, or the path of a table that `edgelift tune` wrote; "" = plain forms
-  std::string optimize = "balanced"; // size, balanced, speed: which convolution forms may grow the weights
-  double max_error = 0;              // largest error (relative to the output's range) a form may add; 0 = the default forms
+  passes::Evaluate evaluate;        // constant folding; without it constants are folded only by direct arithmetic
+  size_t max_delegate_weights = 0;  // bytes of weights in one delegate; 0 = no limit
+  bool verify_each = false;         // run the verifier after every pass
+  std::string target = "generic";  // generic, host, or the path of a table that `edgelift tune` wrote; "" = plain forms
+  std::string optimize = "balanced";  // size, balanced, speed: which convolution forms may grow the weights
+  double max_error = 0;  // largest error (relative to the output's range) a form may add; 0 = the default forms
   std::function<void(std::string_view stage)> progress;  // called as each stage begins
   // Called with the program after each stage: "import", "edge", "transform".
   std::function<void(std::string_view stage, const ir::Program&)> observe;

@@ -31,12 +31,12 @@ class Tester {
   // Lowers with a recipe and transform passes of the caller.
   Tester& to_edge_transform_and_lower(TransformPasses passes = {}, std::string_view recipe = "xnnpack");
   Tester& to_edge_transform_and_lower(LowerOptions options);
-  // Lowers with a stage that the caller supplies. The transform passes reach it too; a stage that cannot take them is an
-  // error, not a lowering without them.
+  // Lowers with a stage that the caller supplies. The transform passes reach it too; a stage that cannot take them is
+  // an error, not a lowering without them.
   Tester& to_edge_transform_and_lower(LoweringStage& stage, TransformPasses passes = {});
 
-  // Top-level operators of the program as it now is, by edge-dialect name (aten::mul.Scalar), and "delegate" for calls of
-  // delegates. check_count asks for exact numbers (0 too), check for at least one, check_not for none.
+  // Top-level operators of the program as it now is, by edge-dialect name (aten::mul.Scalar), and "delegate" for calls
+  // of delegates. check_count asks for exact numbers (0 too), check for at least one, check_not for none.
   Tester& check_count(const std::map<std::string, int>& counts);
   Tester& check(const std::vector<std::string>& operators);
   Tester& check_not(const std::vector<std::string>& operators);
@@ -50,8 +50,9 @@ class Tester {
   // Runs the serialised method on the runtime and compares each output with `expected`; without them, with the portable
   // form of the same source. Without inputs, `runs` different sets of random ones are made by the method's own shapes.
   // Tolerance is relative to the output's range.
-  Tester& run_method_and_compare_outputs(std::vector<runtime::Argument> inputs = {}, std::vector<TensorData> expected = {},
-                                         double tolerance = 1e-5, int runs = 1, std::string_view method = "forward");
+  Tester& run_method_and_compare_outputs(std::vector<runtime::Argument> inputs = {},
+                                         std::vector<TensorData> expected = {}, double tolerance = 1e-5, int runs = 1,
+                                         std::string_view method = "forward");
 
   // Ok, or the first failure.
   const Status& status() const { return status_; }

@@ -77,12 +77,15 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
   for (const auto& [method, list] : options.method_passes) {
     bool known = false;
     for (const auto& graph : program.methods) known = known || graph->name() == method;
-    if (!known) return usage_error(fmt::format("transform passes are given for method '{}', which the program does not have", method));
+    if (!known)
+      return usage_error(
+          fmt::format("transform passes are given for method '{}', which the program does not have", method));
     append(pipeline, list);
   }
   EL_TRY(auto after, recipe_passes(recipe->after, *recipe, lift));
   append(pipeline, after);
-  passes::PassContext context{.ops = ops, .options = {}, .evaluate = options.evaluate, .later = {}, .pass = {}, .declined = {}};
+  passes::PassContext context{
+      .ops = ops, .options = {}, .evaluate = options.evaluate, .later = {}, .pass = {}, .declined = {}};
   context.declined = [&](const ir::Node& node, std::string reason) {
     if (options.declined) options.declined(context.pass, node, reason);
   };
@@ -103,9 +106,15 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
   const auto partition_start = Clock::now();
   partition::Options partitioning;
   switch (recipe->partition) {
-    case passes::Recipe::Partition::None: partitioning.policy = partition::Policy::None; break;
-    case passes::Recipe::Partition::Upstream: partitioning.policy = partition::Policy::Upstream; break;
-    case passes::Recipe::Partition::Full: partitioning.policy = partition::Policy::Full; break;
+    case passes::Recipe::Partition::None:
+      partitioning.policy = partition::Policy::None;
+      break;
+    case passes::Recipe::Partition::Upstream:
+      partitioning.policy = partition::Policy::Upstream;
+      break;
+    case passes::Recipe::Partition::Full:
+      partitioning.policy = partition::Policy::Full;
+      break;
   }
   partitioning.optimize.upstream = recipe->upstream_edge;
   xnn::Target target;
@@ -113,7 +122,8 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
   if (!recipe->upstream_edge && !options.target.empty()) {
     EL_TRY(target, xnn::find_target(options.target));
     const auto effort = xnn::effort_from_name(options.optimize);
-    if (!effort) return usage_error(fmt::format("unknown --optimize '{}'; known are size, balanced, speed", options.optimize));
+    if (!effort)
+      return usage_error(fmt::format("unknown --optimize '{}'; known are size, balanced, speed", options.optimize));
     convolutions = {.target = &target, .effort = *effort, .max_error = options.max_error};
     partitioning.optimize.conv = &convolutions;
   }
@@ -134,7 +144,8 @@ Result<ir::Program> parse_text(std::string_view text) {
   return guarded([&]() -> Result<ir::Program> { return ir::parse(text, ops::table()); });
 }
 
-Result<partition::Lowered> to_edge_transform_and_lower(ir::Program program, const LowerOptions& options, StageTimes* times) {
+Result<partition::Lowered> to_edge_transform_and_lower(ir::Program program, const LowerOptions& options,
+                                                       StageTimes* times) {
   return guarded([&]() -> Result<partition::Lowered> { return lower_one(std::move(program), options, times); });
 }
 
@@ -144,10 +155,12 @@ Result<partition::Lowered> to_edge_transform_and_lower(std::map<std::string, ir:
     if (methods.empty()) return usage_error("no method to lower");
     for (const auto& [name, passes] : options.method_passes)
       if (!methods.contains(name))
-        return usage_error(fmt::format("transform passes are given for method '{}', which the program does not have", name));
+        return usage_error(
+            fmt::format("transform passes are given for method '{}', which the program does not have", name));
     std::optional<partition::Lowered> all;
     for (auto& [name, program] : methods) {
-      if (program.methods.size() != 1) return usage_error(fmt::format("method '{}' is a program of several methods", name));
+      if (program.methods.size() != 1)
+        return usage_error(fmt::format("method '{}' is a program of several methods", name));
       program.methods[0]->set_name(name);
       LowerOptions own = options;
       own.method_passes.clear();

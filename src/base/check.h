@@ -17,8 +17,8 @@ struct Bug : std::logic_error {
 
 }  // namespace edgelift
 
-#define EL_CHECK(condition, what)                                                      \
-  do {                                                                                 \
+#define EL_CHECK(condition, what)                                                                   \
+  do {                                                                                              \
     if (!(condition)) ::edgelift::bug(__FILE__, __LINE__, std::string(#condition) + ": " + (what)); \
   } while (false)
 #define EL_UNREACHABLE(what) ::edgelift::bug(__FILE__, __LINE__, (what))

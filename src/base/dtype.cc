@@ -58,7 +58,9 @@ std::optional<DType> dtype_from_short_name(std::string_view name) {
 DType promote(DType a, DType b) {
   if (a == b) return a;
   const auto complex_of = [](DType d) {
-    return d == DType::F64 || d == DType::C128 ? DType::C128 : d == DType::F16 || d == DType::C32 ? DType::C32 : DType::C64;
+    return d == DType::F64 || d == DType::C128  ? DType::C128
+           : d == DType::F16 || d == DType::C32 ? DType::C32
+                                                : DType::C64;
   };
   if (is_complex(a) || is_complex(b)) {
     const DType ca = is_complex(a) ? a : is_float(a) ? complex_of(a) : b;
@@ -82,9 +84,12 @@ DType promote(DType a, DType b) {
     const DType u = is_unsigned(a) ? a : b, s = is_unsigned(a) ? b : a;
     if (byte_size(s) > byte_size(u)) return s;
     switch (byte_size(u)) {
-      case 1: return DType::I16;
-      case 2: return DType::I32;
-      default: return DType::I64;
+      case 1:
+        return DType::I16;
+      case 2:
+        return DType::I32;
+      default:
+        return DType::I64;
     }
   }
   return byte_size(a) >= byte_size(b) ? a : b;

@@ -39,7 +39,8 @@ std::optional<DType> dtype_from_short_name(std::string_view name);
 std::string_view long_name(DType dtype);
 
 constexpr bool is_float(DType d) {
-  return d == DType::F16 || d == DType::F32 || d == DType::F64 || d == DType::BF16 || (d >= DType::F8E5M2 && d <= DType::F8E4M3FNUZ);
+  return d == DType::F16 || d == DType::F32 || d == DType::F64 || d == DType::BF16 ||
+         (d >= DType::F8E5M2 && d <= DType::F8E4M3FNUZ);
 }
 constexpr bool is_complex(DType d) { return d == DType::C32 || d == DType::C64 || d == DType::C128; }
 // True for integers; bool is not one of them.

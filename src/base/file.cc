@@ -1,11 +1,11 @@
 #include "base/file.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -64,7 +64,8 @@ void MappedFile::release(size_t first, size_t size) const {
 
 Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
   std::error_code ignored;
-  if (fs::is_directory(target, ignored)) return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
+  if (fs::is_directory(target, ignored))
+    return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
   auto file = std::unique_ptr<AtomicFile>(new AtomicFile());
   file->target_ = target;
   // Beside the target, so that the rename stays on one file system.

@@ -29,8 +29,8 @@ inline Error internal_error(std::string message) { return {ErrorKind::Internal, 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
   explicit operator bool() const { return ok(); }
   bool ok() const { return state_.index() == 0; }
   T& operator*() & { return std::get<0>(state_); }
@@ -61,8 +61,8 @@ using Status = Result<Ok>;
   declaration = *std::move(name)
 
 // EL_TRY_OK(f()): return f()'s error from the enclosing function, if it has one.
-#define EL_TRY_OK(expression)                            \
-  do {                                                   \
-    auto el_status_ = (expression);                      \
+#define EL_TRY_OK(expression)                             \
+  do {                                                    \
+    auto el_status_ = (expression);                       \
     if (!el_status_.ok()) return el_status_.take_error(); \
   } while (false)

@@ -56,7 +56,9 @@ Range range_of(const SymAtom& atom) {
     case SymAtom::Kind::FloorDiv: {
       const Range a = range_of(atom.a), b = range_of(atom.b);
       if (b.lo < 1) return {kMinusInf, kUnbounded};
-      const auto div = [](int64_t x, int64_t y) { return infinite(x) ? x : infinite(y) ? (x < 0 ? -1 : 0) : floor_div(x, y); };
+      const auto div = [](int64_t x, int64_t y) {
+        return infinite(x) ? x : infinite(y) ? (x < 0 ? -1 : 0) : floor_div(x, y);
+      };
       const int64_t c[4] = {div(a.lo, b.lo), div(a.lo, b.hi), div(a.hi, b.lo), div(a.hi, b.hi)};
       return {*std::min_element(c, c + 4), *std::max_element(c, c + 4)};
     }
@@ -382,11 +384,16 @@ std::optional<int64_t> evaluate_atom(const SymAtom& atom, const void* context,
   const auto a = evaluate_int(atom.a, context, lookup), b = evaluate_int(atom.b, context, lookup);
   if (!a || !b) return std::nullopt;
   switch (atom.kind) {
-    case SymAtom::Kind::FloorDiv: return *b == 0 ? std::nullopt : std::optional(floor_div(*a, *b));
-    case SymAtom::Kind::Mod: return *b == 0 ? std::nullopt : std::optional(*a - floor_div(*a, *b) * *b);
-    case SymAtom::Kind::Max: return std::max(*a, *b);
-    case SymAtom::Kind::Min: return std::min(*a, *b);
-    case SymAtom::Kind::Symbol: break;
+    case SymAtom::Kind::FloorDiv:
+      return *b == 0 ? std::nullopt : std::optional(floor_div(*a, *b));
+    case SymAtom::Kind::Mod:
+      return *b == 0 ? std::nullopt : std::optional(*a - floor_div(*a, *b) * *b);
+    case SymAtom::Kind::Max:
+      return std::max(*a, *b);
+    case SymAtom::Kind::Min:
+      return std::min(*a, *b);
+    case SymAtom::Kind::Symbol:
+      break;
   }
   return std::nullopt;
 }

@@ -176,7 +176,8 @@ void simplify(const std::vector<int64_t>& sizes, const std::vector<int64_t>& str
 template <class T>
 void gather_row(const std::byte* source, int64_t stride, int64_t count, std::byte* out) {
   for (int64_t i = 0; i < count; ++i)
-    std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), source + i * stride * static_cast<int64_t>(sizeof(T)), sizeof(T));
+    std::memcpy(out + i * static_cast<int64_t>(sizeof(T)), source + i * stride * static_cast<int64_t>(sizeof(T)),
+                sizeof(T));
 }
 
 }  // namespace
@@ -213,7 +214,8 @@ Status TensorData::stream(const std::function<Status(std::span<const std::byte>)
       gather_row<uint8_t>(source, inner_stride, inner, out);
     } else {
       for (int64_t i = 0; i < inner; ++i)
-        std::memcpy(out + static_cast<size_t>(i) * element, source + i * inner_stride * static_cast<int64_t>(element), element);
+        std::memcpy(out + static_cast<size_t>(i) * element, source + i * inner_stride * static_cast<int64_t>(element),
+                    element);
     }
     if (buffer.size() >= kChunk) {
       EL_TRY_OK(sink(buffer));
@@ -283,28 +285,45 @@ T read_as(const std::byte* at) {
 
 double read_double(DType dtype, const std::byte* at) {
   switch (dtype) {
-    case DType::U8: return read_as<uint8_t>(at);
-    case DType::I8: return read_as<int8_t>(at);
-    case DType::I16: return read_as<int16_t>(at);
-    case DType::I32: return read_as<int32_t>(at);
-    case DType::I64: return static_cast<double>(read_as<int64_t>(at));
-    case DType::U16: return read_as<uint16_t>(at);
-    case DType::U32: return read_as<uint32_t>(at);
-    case DType::U64: return static_cast<double>(read_as<uint64_t>(at));
-    case DType::Bool: return read_as<uint8_t>(at) != 0 ? 1.0 : 0.0;
-    case DType::F16: return f16_to_f32(read_as<uint16_t>(at));
-    case DType::BF16: return bf16_to_f32(read_as<uint16_t>(at));
-    case DType::F32: return read_as<float>(at);
-    case DType::F64: return read_as<double>(at);
-    default: EL_UNREACHABLE("a number of dtype " + std::string(long_name(dtype)));
+    case DType::U8:
+      return read_as<uint8_t>(at);
+    case DType::I8:
+      return read_as<int8_t>(at);
+    case DType::I16:
+      return read_as<int16_t>(at);
+    case DType::I32:
+      return read_as<int32_t>(at);
+    case DType::I64:
+      return static_cast<double>(read_as<int64_t>(at));
+    case DType::U16:
+      return read_as<uint16_t>(at);
+    case DType::U32:
+      return read_as<uint32_t>(at);
+    case DType::U64:
+      return static_cast<double>(read_as<uint64_t>(at));
+    case DType::Bool:
+      return read_as<uint8_t>(at) != 0 ? 1.0 : 0.0;
+    case DType::F16:
+      return f16_to_f32(read_as<uint16_t>(at));
+    case DType::BF16:
+      return bf16_to_f32(read_as<uint16_t>(at));
+    case DType::F32:
+      return read_as<float>(at);
+    case DType::F64:
+      return read_as<double>(at);
+    default:
+      EL_UNREACHABLE("a number of dtype " + std::string(long_name(dtype)));
   }
 }
 
 int64_t read_int(DType dtype, const std::byte* at) {
   switch (dtype) {
-    case DType::I64: return read_as<int64_t>(at);
-    case DType::U64: return static_cast<int64_t>(read_as<uint64_t>(at));
-    default: return static_cast<int64_t>(read_double(dtype, at));
+    case DType::I64:
+      return read_as<int64_t>(at);
+    case DType::U64:
+      return static_cast<int64_t>(read_as<uint64_t>(at));
+    default:
+      return static_cast<int64_t>(read_double(dtype, at));
   }
 }
 
@@ -315,26 +334,55 @@ void write_as(std::byte* at, T value) {
 
 void write_float(DType dtype, std::byte* at, double value) {
   switch (dtype) {
-    case DType::F16: write_as<uint16_t>(at, f32_to_f16(static_cast<float>(value))); return;
-    case DType::BF16: write_as<uint16_t>(at, f32_to_bf16(static_cast<float>(value))); return;
-    case DType::F32: write_as<float>(at, static_cast<float>(value)); return;
-    case DType::F64: write_as<double>(at, value); return;
-    case DType::Bool: write_as<uint8_t>(at, value != 0 ? 1 : 0); return;
-    default: EL_UNREACHABLE("writing a float as " + std::string(long_name(dtype)));
+    case DType::F16:
+      write_as<uint16_t>(at, f32_to_f16(static_cast<float>(value)));
+      return;
+    case DType::BF16:
+      write_as<uint16_t>(at, f32_to_bf16(static_cast<float>(value)));
+      return;
+    case DType::F32:
+      write_as<float>(at, static_cast<float>(value));
+      return;
+    case DType::F64:
+      write_as<double>(at, value);
+      return;
+    case DType::Bool:
+      write_as<uint8_t>(at, value != 0 ? 1 : 0);
+      return;
+    default:
+      EL_UNREACHABLE("writing a float as " + std::string(long_name(dtype)));
   }
 }
 
 void write_int(DType dtype, std::byte* at, int64_t value) {
   switch (dtype) {
-    case DType::U8: write_as<uint8_t>(at, static_cast<uint8_t>(value)); return;
-    case DType::I8: write_as<int8_t>(at, static_cast<int8_t>(value)); return;
-    case DType::I16: write_as<int16_t>(at, static_cast<int16_t>(value)); return;
-    case DType::I32: write_as<int32_t>(at, static_cast<int32_t>(value)); return;
-    case DType::I64: write_as<int64_t>(at, value); return;
-    case DType::U16: write_as<uint16_t>(at, static_cast<uint16_t>(value)); return;
-    case DType::U32: write_as<uint32_t>(at, static_cast<uint32_t>(value)); return;
-    case DType::U64: write_as<uint64_t>(at, static_cast<uint64_t>(value)); return;
-    default: write_float(dtype, at, static_cast<double>(value)); return;
+    case DType::U8:
+      write_as<uint8_t>(at, static_cast<uint8_t>(value));
+      return;
+    case DType::I8:
+      write_as<int8_t>(at, static_cast<int8_t>(value));
+      return;
+    case DType::I16:
+      write_as<int16_t>(at, static_cast<int16_t>(value));
+      return;
+    case DType::I32:
+      write_as<int32_t>(at, static_cast<int32_t>(value));
+      return;
+    case DType::I64:
+      write_as<int64_t>(at, value);
+      return;
+    case DType::U16:
+      write_as<uint16_t>(at, static_cast<uint16_t>(value));
+      return;
+    case DType::U32:
+      write_as<uint32_t>(at, static_cast<uint32_t>(value));
+      return;
+    case DType::U64:
+      write_as<uint64_t>(at, static_cast<uint64_t>(value));
+      return;
+    default:
+      write_float(dtype, at, static_cast<double>(value));
+      return;
   }
 }
 
@@ -416,7 +464,8 @@ bool TensorData::same_bits(const TensorData& other) const {
 
 TensorData scalar_data(DType dtype, double value) {
   if (is_integer(dtype)) {
-    EL_CHECK(std::isfinite(value) && value == std::trunc(value) && std::fabs(value) < 0x1p63, "a fraction as an integer constant");
+    EL_CHECK(std::isfinite(value) && value == std::trunc(value) && std::fabs(value) < 0x1p63,
+             "a fraction as an integer constant");
     return scalar_data(dtype, static_cast<int64_t>(value));
   }
   std::vector<std::byte> bytes(byte_size(dtype));

@@ -15,7 +15,8 @@ Result<std::vector<int>> thread_counts(std::string_view text) {
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());
     const auto n = parse_int(text.substr(0, comma));
-    if (!n || *n < 1 || *n > 1024) return usage_error(fmt::format("--threads: '{}' is no number of threads", text.substr(0, comma)));
+    if (!n || *n < 1 || *n > 1024)
+      return usage_error(fmt::format("--threads: '{}' is no number of threads", text.substr(0, comma)));
     counts.push_back(static_cast<int>(*n));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }
@@ -53,25 +54,36 @@ int run_bench(const BenchArgs& args) {
     Json json;
     json["files"] = Json::array();
     for (const runtime::BenchRow& row : report->rows)
-      json["files"].push_back({{"file", row.file.string()}, {"threads", row.threads}, {"min_ms", row.min_ms}, {"median_ms", row.median_ms},
-                               {"load_ms", row.load_ms}, {"peak_rss_bytes", row.peak_rss_bytes}, {"peak_anon_bytes", row.peak_anon_bytes}});
+      json["files"].push_back({{"file", row.file.string()},
+                               {"threads", row.threads},
+                               {"min_ms", row.min_ms},
+                               {"median_ms", row.median_ms},
+                               {"load_ms", row.load_ms},
+                               {"peak_rss_bytes", row.peak_rss_bytes},
+                               {"peak_anon_bytes", row.peak_anon_bytes}});
     json["ratios"] = Json::array();
     for (const runtime::BenchRatio& ratio : report->ratios)
-      json["ratios"].push_back({{"file", ratio.file.string()}, {"against", args.files[0]}, {"threads", ratio.threads}, {"min", ratio.by_min},
+      json["ratios"].push_back({{"file", ratio.file.string()},
+                                {"against", args.files[0]},
+                                {"threads", ratio.threads},
+                                {"min", ratio.by_min},
                                 {"median", ratio.by_median}});
     print_json(json);
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"file", "threads", "min ms", "median ms", "speed", "load ms", "peak memory", "of it anonymous"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"file", "threads", "min ms", "median ms", "speed", "load ms", "peak memory", "of it anonymous"}};
   size_t ratio = 0;
   for (const runtime::BenchRow& row : report->rows) {
     const bool first = row.file.string() == args.files[0];
     std::string speed = "1.00x";
     if (!first && ratio < report->ratios.size()) speed = fmt::format("{:.2f}x", report->ratios[ratio++].by_min);
-    rows.push_back({row.file.string(), fmt::format("{}", row.threads), fmt::format("{:.3f}", row.min_ms), fmt::format("{:.3f}", row.median_ms), speed,
-                    fmt::format("{:.1f}", row.load_ms), human_bytes(row.peak_rss_bytes), human_bytes(row.peak_anon_bytes)});
+    rows.push_back({row.file.string(), fmt::format("{}", row.threads), fmt::format("{:.3f}", row.min_ms),
+                    fmt::format("{:.3f}", row.median_ms), speed, fmt::format("{:.1f}", row.load_ms),
+                    human_bytes(row.peak_rss_bytes), human_bytes(row.peak_anon_bytes)});
   }
-  print_text(table(rows) + fmt::format("\nspeed: against {}, by the minimum of {} interleaved runs\n", args.files[0], args.iterations));
+  print_text(table(rows) + fmt::format("\nspeed: against {}, by the minimum of {} interleaved runs\n", args.files[0],
+                                       args.iterations));
   return 0;
 }
 

@@ -73,7 +73,8 @@ Status compare_all(const std::string& what, const Arguments& got, const Argument
         if (const auto* n = std::get_if<bool>(&argument)) return scalar_data(DType::Bool, static_cast<int64_t>(*n));
         return std::nullopt;
       };
-      const auto x = a != nullptr ? std::optional(*a) : as_tensor(got[i]), y = b != nullptr ? std::optional(*b) : as_tensor(expected[i]);
+      const auto x = a != nullptr ? std::optional(*a) : as_tensor(got[i]),
+                 y = b != nullptr ? std::optional(*b) : as_tensor(expected[i]);
       if (x.has_value() != y.has_value()) return input_error(fmt::format("{}: output {} is of another kind", what, i));
       if (!x) continue;
       EL_TRY(row.difference, runtime::compare(*x, *y, tolerance));
@@ -93,7 +94,8 @@ Result<Json> check(const CheckArgs& args) {
   auto reference = lowered_form(args, "portable");
   if (!reference.ok() && reference.error().kind == ErrorKind::Internal) return reference.take_error();
   if (!reference.ok() && args.expected.empty())
-    return input_error(fmt::format("there is no portable form to compare with ({}) and no --expect", reference.error().message));
+    return input_error(
+        fmt::format("there is no portable form to compare with ({}) and no --expect", reference.error().message));
 
   EL_TRY(const Arguments inputs, method_inputs(form.method->inputs(), args.inputs, &args.seed));
   EL_TRY(const Arguments got, form.method->run(inputs));
@@ -129,7 +131,9 @@ Result<Json> check(const CheckArgs& args) {
     out["special"] = row.difference.special;
     out["sentence"] = row.difference.str();
     if (row.difference.first) {
-      out["first"] = {{"index", row.difference.first->index}, {"got", row.difference.first->got}, {"expected", row.difference.first->expected}};
+      out["first"] = {{"index", row.difference.first->index},
+                      {"got", row.difference.first->got},
+                      {"expected", row.difference.first->expected}};
     }
     json["comparisons"].push_back(std::move(out));
   }
@@ -153,8 +157,8 @@ int run_check(const CheckArgs& args) {
   std::vector<std::vector<std::string>> rows = {{"compared", "output", "max error", "relative", "result"}};
   for (const Json& row : (*json)["comparisons"]) {
     rows.push_back({row["what"].get<std::string>(), fmt::format("{}", row["output"].get<size_t>()),
-                    fmt::format("{:.2e}", row["max_abs"].get<double>()), fmt::format("{:.2e}", row["relative"].get<double>()),
-                    row["ok"].get<bool>() ? "ok" : "DIFFERS"});
+                    fmt::format("{:.2e}", row["max_abs"].get<double>()),
+                    fmt::format("{:.2e}", row["relative"].get<double>()), row["ok"].get<bool>() ? "ok" : "DIFFERS"});
   }
   text += table(rows);
   for (const Json& row : (*json)["comparisons"])

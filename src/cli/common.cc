@@ -1,9 +1,9 @@
 #include "cli/common.h"
 
+#include <unistd.h>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,9 +21,12 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 int fail(const Error& error) {
   fmt::print(stderr, "edgelift: error: {}\n", error.message);
   switch (error.kind) {
-    case ErrorKind::Input: return 1;
-    case ErrorKind::Usage: return 2;
-    case ErrorKind::Internal: return 3;
+    case ErrorKind::Input:
+      return 1;
+    case ErrorKind::Usage:
+      return 2;
+    case ErrorKind::Internal:
+      return 3;
   }
   return 3;
 }

@@ -49,7 +49,11 @@ int run_opt(const OptArgs& args) {
   auto requests = passes::parse_passes(args.passes);
   if (!requests.ok()) return fail(requests.error());
   auto options = lower_options(LoweringArgs{});
-  passes::PassContext context{.ops = ops::table(), .options = {}, .evaluate = options->evaluate, .later = {}, .pass = {},
+  passes::PassContext context{.ops = ops::table(),
+                              .options = {},
+                              .evaluate = options->evaluate,
+                              .later = {},
+                              .pass = {},
                               .declined = [](const ir::Node&, std::string) {}};
   const Status done = passes::run_passes(*program, *requests, context, true);
   if (!done.ok()) return fail(done.error());

@@ -56,8 +56,8 @@ int run_explain(const ExplainArgs& args) {
                     v.delegate >= 0 ? fmt::format("delegate {}", v.delegate) : "portable", v.reason});
   }
   std::string text = fmt::format("{}: {} operators in {} delegate{}, {} portable (recipe {})\n", args.model, delegated,
-                                 counts.delegates, counts.delegates == 1 ? "" : "s", lowered->verdicts.size() - delegated,
-                                 args.recipe);
+                                 counts.delegates, counts.delegates == 1 ? "" : "s",
+                                 lowered->verdicts.size() - delegated, args.recipe);
   if (rows.size() > 1) text += "\n" + table(rows);
   if (!args.all && delegated != 0) text += "\n(--all lists the delegated operators too)\n";
   if (!declined.empty()) {

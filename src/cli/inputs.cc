@@ -14,7 +14,8 @@ Result<TensorData> read_input(const std::string& spec) {
   if (colon == std::string::npos || !spec.ends_with("]")) return runtime::read_npy(spec);
   const std::string name = spec.substr(colon + 1, bracket - colon - 1);
   const auto dtype = dtype_from_short_name(name);
-  if (!dtype) return usage_error(fmt::format("input '{}': unknown dtype '{}'; write FILE:f32[1,3,224,224]", spec, name));
+  if (!dtype)
+    return usage_error(fmt::format("input '{}': unknown dtype '{}'; write FILE:f32[1,3,224,224]", spec, name));
   std::vector<int64_t> sizes;
   std::string_view list(spec);
   list = list.substr(bracket + 1, list.size() - bracket - 2);
@@ -35,7 +36,8 @@ Result<std::vector<runtime::Argument>> method_inputs(const std::vector<runtime::
   for (const runtime::InputSpec& spec : specs) tensors += spec.kind == Kind::Tensor ? 1 : 0;
   if (files.empty() && seed != nullptr) return runtime::make_inputs(specs, *seed);
   if (files.size() != tensors)
-    return usage_error(fmt::format("the method takes {} tensor input{}, {} given with -i", tensors, tensors == 1 ? "" : "s", files.size()));
+    return usage_error(fmt::format("the method takes {} tensor input{}, {} given with -i", tensors,
+                                   tensors == 1 ? "" : "s", files.size()));
   std::vector<runtime::Argument> arguments;
   size_t file = 0;
   for (const runtime::InputSpec& spec : specs) {

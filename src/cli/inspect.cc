@@ -22,7 +22,10 @@ Json archive_json(const importer::ArchiveSummary& s) {
   json["schema"] = s.schema_version;
   json["dialect"] = s.dialect;
   json["models"] = s.models;
-  json["bytes"] = {{"file", s.file_bytes}, {"program", s.program_bytes}, {"weights", s.weights.bytes}, {"constants", s.constants.bytes},
+  json["bytes"] = {{"file", s.file_bytes},
+                   {"program", s.program_bytes},
+                   {"weights", s.weights.bytes},
+                   {"constants", s.constants.bytes},
                    {"sample_inputs", s.samples.bytes}};
   json["parameters"] = s.parameters;
   json["buffers"] = s.buffers;
@@ -58,7 +61,11 @@ Json program_json(const std::string& path, const pte::Program& program, uint64_t
   for (const TensorData& data : program.mutable_data) initial += data.nbytes();
   for (const pte::NamedData& data : program.named) named += data.data.nbytes();
   for (const pte::DelegateBlob& blob : program.blobs) blobs += blob.bytes.size();
-  json["bytes"] = {{"file", file_bytes}, {"constants", constants}, {"initial_state", initial}, {"delegate_weights", named}, {"delegates", blobs}};
+  json["bytes"] = {{"file", file_bytes},
+                   {"constants", constants},
+                   {"initial_state", initial},
+                   {"delegate_weights", named},
+                   {"delegates", blobs}};
   json["methods"] = Json::array();
   for (const pte::Plan& plan : program.plans) {
     Json row;

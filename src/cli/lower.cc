@@ -66,8 +66,11 @@ int run_lower(const LowerArgs& args) {
     json["portable"] = counts_json(counts.portable);
     json["delegated"] = counts_json(counts.delegated);
     json["bytes"] = {{"input", input_bytes}, {"output", written->bytes}};
-    json["seconds"] = {{"read", model->read_seconds}, {"passes", model->passes_seconds},
-                       {"partition", model->partition_seconds}, {"write", writing}, {"total", total}};
+    json["seconds"] = {{"read", model->read_seconds},
+                       {"passes", model->passes_seconds},
+                       {"partition", model->partition_seconds},
+                       {"write", writing},
+                       {"total", total}};
     json["peak_rss_bytes"] = peak_rss_bytes();
     uint64_t arena = 0;
     for (const emit::MemoryPlan& plan : model->emitted.plans) arena += plan.arena_bytes;
@@ -80,7 +83,8 @@ int run_lower(const LowerArgs& args) {
   for (const auto& [name, n] : counts.delegated) delegated += n;
   uint64_t arena = 0;
   for (const emit::MemoryPlan& plan : model->emitted.plans) arena += plan.arena_bytes;
-  std::string text = fmt::format("{} -> {} (recipe {}, target {})\n\n", args.model, args.output, args.recipe, args.target);
+  std::string text =
+      fmt::format("{} -> {} (recipe {}, target {})\n\n", args.model, args.output, args.recipe, args.target);
   text += table({{"", "exported", "lowered"},
                  {"operators", fmt::format("{}", before.nodes),
                   fmt::format("{} delegated, {} portable", delegated, counts.portable_total())},

@@ -1,8 +1,8 @@
 // The command line: parses options, calls one function a verb. Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 ours.
 #include <exception>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "base/check.h"
 #include "cli/common.h"
@@ -16,20 +16,26 @@ void add_lowering(CLI::App* verb, LoweringArgs& args) {
   verb->add_option("model", args.model, "exported program (.pt2) or text form (.elir)")->required();
   verb->add_option("--recipe", args.recipe, "xnnpack (default), upstream (ExecuTorch's own flow), portable");
   verb->add_option("--passes", args.passes, "transform passes to add, in order: a,b:key=value (edgelift opt --list)");
-  verb->add_flag_callback("--lift-scalars", [&] { args.lift = 1; }, "lift scalars into rank-0 constants");
-  verb->add_flag_callback("--no-lift-scalars", [&] { args.lift = 0; }, "leave scalars as they are");
+  verb->add_flag_callback(
+      "--lift-scalars", [&] { args.lift = 1; }, "lift scalars into rank-0 constants");
+  verb->add_flag_callback(
+      "--no-lift-scalars", [&] { args.lift = 0; }, "leave scalars as they are");
   verb->add_option("--target", args.target, "generic (default), host, or a table made by `edgelift tune`");
-  verb->add_option("--optimize", args.optimize, "size, balanced (default) or speed: may convolution forms grow the weights");
+  verb->add_option("--optimize", args.optimize,
+                   "size, balanced (default) or speed: may convolution forms grow the weights");
   verb->add_option("--max-error", args.max_error, "largest error, relative to the output's range, that a form may add");
-  verb->add_option("--max-delegate-weights", args.max_delegate_weights, "bytes of weights in one delegate; 0 = no limit");
-  verb->add_flag("--allow-missing-kernels", args.allow_missing_kernels, "write calls of kernels that the runtime lacks");
+  verb->add_option("--max-delegate-weights", args.max_delegate_weights,
+                   "bytes of weights in one delegate; 0 = no limit");
+  verb->add_flag("--allow-missing-kernels", args.allow_missing_kernels,
+                 "write calls of kernels that the runtime lacks");
   verb->add_flag("--verify", args.verify, "run the verifier after every pass");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("edgelift: from torch.export's .pt2 to ExecuTorch's .pte, in one delegate where that can be", "edgelift");
+  CLI::App app("edgelift: from torch.export's .pt2 to ExecuTorch's .pte, in one delegate where that can be",
+               "edgelift");
   app.require_subcommand(1);
   app.set_version_flag("--version", "edgelift " EDGELIFT_VERSION " (ExecuTorch " EDGELIFT_EXECUTORCH_VERSION ")");
   int code = 0;
@@ -40,8 +46,10 @@ int main(int argc, char** argv) {
   lower_verb->add_option("-o,--output", lower.output, "the .pte to write")->required();
   lower_verb->add_flag("--json", lower.json, "one JSON object on stdout");
   lower_verb->add_flag("--quiet", lower.quiet, "print nothing");
-  lower_verb->add_flag_callback("--no-plan-inputs", [&] { lower.plan_inputs = false; }, "inputs use the caller's memory");
-  lower_verb->add_flag_callback("--no-plan-outputs", [&] { lower.plan_outputs = false; }, "outputs use the caller's memory");
+  lower_verb->add_flag_callback(
+      "--no-plan-inputs", [&] { lower.plan_inputs = false; }, "inputs use the caller's memory");
+  lower_verb->add_flag_callback(
+      "--no-plan-outputs", [&] { lower.plan_outputs = false; }, "outputs use the caller's memory");
   lower_verb->callback([&] { code = run_lower(lower); });
 
   ExplainArgs explain;
@@ -70,7 +78,8 @@ int main(int argc, char** argv) {
   run_verb->add_option("-o,--output", run.output, "directory for output0.npy …");
   run_verb->add_option("--method", run.method, "method to run (default forward)");
   run_verb->add_option("--threads", run.threads, "threads of the runtime");
-  run_verb->add_option("--repeat", run.repeat, "run so often in one process; state is kept; the last outputs are written");
+  run_verb->add_option("--repeat", run.repeat,
+                       "run so often in one process; state is kept; the last outputs are written");
   run_verb->add_option("--loader", run.loader, "mmap (default), file");
   run_verb->add_flag("--weight-cache", run.weight_cache, "turn on the XNNPACK weight cache");
   run_verb->add_flag("--json", run.json, "one JSON object on stdout");
@@ -89,7 +98,8 @@ int main(int argc, char** argv) {
   opt_verb->add_option("--passes", opt.passes, "passes in order: a,b:key=value");
   opt_verb->add_flag("--list", opt.list, "list the passes");
   opt_verb->callback([&] {
-    code = !opt.list && opt.input.empty() ? fail(edgelift::usage_error("opt needs a program, or --list")) : run_opt(opt);
+    code =
+        !opt.list && opt.input.empty() ? fail(edgelift::usage_error("opt needs a program, or --list")) : run_opt(opt);
   });
 
   InspectArgs inspect;
@@ -114,7 +124,8 @@ int main(int argc, char** argv) {
   profile_verb->add_option("--model", profile.model, "the .pt2 it was lowered from, for source lines");
   profile_verb->add_option("-i,--input", profile.inputs, "an input (.npy), once for each; random where not given");
   profile_verb->add_option("--threads", profile.threads, "threads (default 1)");
-  profile_verb->add_option("--iterations", profile.iterations, "runs (default 20); the minimum of each operator counts");
+  profile_verb->add_option("--iterations", profile.iterations,
+                           "runs (default 20); the minimum of each operator counts");
   profile_verb->add_flag("--json", profile.json, "one JSON object on stdout");
   profile_verb->callback([&] { code = run_profile(profile); });
 
@@ -138,7 +149,8 @@ int main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(edgelift::usage_error(fmt::format("{}; see edgelift --help", error.what())));
   } catch (const edgelift::Bug& bug) {
-    return fail(edgelift::internal_error(fmt::format("internal error: {}; please report it with the model", bug.what())));
+    return fail(
+        edgelift::internal_error(fmt::format("internal error: {}; please report it with the model", bug.what())));
   } catch (const std::exception& error) {
     return fail(edgelift::internal_error(fmt::format("unexpected: {}", error.what())));
   }

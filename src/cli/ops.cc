@@ -13,7 +13,8 @@ int run_ops(const OpsArgs& args) {
   }
   std::vector<std::vector<std::string>> rows = {{"operator", "kernel", "delegate"}};
   for (const ops::OpRecord* record : ops::all_records())
-    rows.push_back({record->full_name(), record->kernel.empty() ? "-" : record->kernel, record->lower != nullptr ? "yes" : "-"});
+    rows.push_back(
+        {record->full_name(), record->kernel.empty() ? "-" : record->kernel, record->lower != nullptr ? "yes" : "-"});
   print_text(table(rows));
   return 0;
 }

@@ -29,7 +29,8 @@ Result<std::map<uint32_t, std::pair<std::string, std::string>>> origins(const st
   EL_TRY(const auto program, read_model(model));
   for (const auto& graph : program.methods)
     for (const ir::Node* node = graph->first(); node != nullptr; node = node->next)
-      if (node->origin != nullptr) out[node->origin->debug_handle] = {ir::source_line(node->origin), ir::module_path(node->origin)};
+      if (node->origin != nullptr)
+        out[node->origin->debug_handle] = {ir::source_line(node->origin), ir::module_path(node->origin)};
   return out;
 }
 
@@ -82,8 +83,13 @@ int run_profile(const ProfileArgs& args) {
     json["threads"] = args.threads;
     json["events"] = Json::array();
     for (const Row& row : *rows)
-      json["events"].push_back({{"name", row.event.name}, {"delegate", row.event.delegate}, {"handle", row.event.delegate_handle},
-                                {"instruction", row.event.instruction}, {"ms", row.ms}, {"source", row.source}, {"module", row.module}});
+      json["events"].push_back({{"name", row.event.name},
+                                {"delegate", row.event.delegate},
+                                {"handle", row.event.delegate_handle},
+                                {"instruction", row.event.instruction},
+                                {"ms", row.ms},
+                                {"source", row.source},
+                                {"module", row.module}});
     print_json(json);
     return 0;
   }
@@ -99,7 +105,8 @@ int run_profile(const ProfileArgs& args) {
   for (const auto& [name, sum] : by_name) order.emplace_back(-sum.first, name);
   std::sort(order.begin(), order.end());
   std::vector<std::vector<std::string>> table_rows = {{"operator", "calls", "ms"}};
-  for (const auto& [ms, name] : order) table_rows.push_back({name, fmt::format("{}", by_name[name].second), fmt::format("{:.3f}", -ms)});
+  for (const auto& [ms, name] : order)
+    table_rows.push_back({name, fmt::format("{}", by_name[name].second), fmt::format("{:.3f}", -ms)});
   std::string text = table(table_rows);
   std::vector<const Row*> slow;
   for (const Row& row : *rows)
@@ -109,12 +116,13 @@ int run_profile(const ProfileArgs& args) {
   if (!slow.empty()) {
     table_rows = {{"slowest in delegates", "handle", "ms", "share", "source"}};
     for (const Row* row : slow)
-      table_rows.push_back({row->event.name, fmt::format("{}", row->event.delegate_handle), fmt::format("{:.3f}", row->ms),
-                            fmt::format("{:.1f}%", 100 * row->ms / inside), row->source.empty() ? row->module : row->source});
+      table_rows.push_back({row->event.name, fmt::format("{}", row->event.delegate_handle),
+                            fmt::format("{:.3f}", row->ms), fmt::format("{:.1f}%", 100 * row->ms / inside),
+                            row->source.empty() ? row->module : row->source});
     text += "\n" + table(table_rows);
   }
-  text += fmt::format("\nminimum of {} runs with {} thread{}; operators inside delegates {:.3f} ms in all\n", args.iterations, args.threads,
-                      args.threads == 1 ? "" : "s", inside);
+  text += fmt::format("\nminimum of {} runs with {} thread{}; operators inside delegates {:.3f} ms in all\n",
+                      args.iterations, args.threads, args.threads == 1 ? "" : "s", inside);
   if (args.model.empty()) text += "(--model M.pt2 adds source lines)\n";
   print_text(text);
   return 0;

@@ -104,7 +104,8 @@ int run_run(const RunArgs& args) {
                           row.contains("file") ? " -> " + row["file"].get<std::string>() : "");
     }
   }
-  text += fmt::format("{:.3f} ms{}\n", (*json)["min_ms"].get<double>(), args.repeat > 1 ? fmt::format(" (best of {})", args.repeat) : "");
+  text += fmt::format("{:.3f} ms{}\n", (*json)["min_ms"].get<double>(),
+                      args.repeat > 1 ? fmt::format(" (best of {})", args.repeat) : "");
   print_text(text);
   return 0;
 }

@@ -37,7 +37,9 @@ Result<xnn::Target> tune(const TuneArgs& args) {
         if (std::find(shapes.begin(), shapes.end(), *shape) == shapes.end()) shapes.push_back(*shape);
       }
     }
-    if (shapes.empty()) return input_error(fmt::format("{}: no convolution that has more than one form; there is nothing to tune", args.model));
+    if (shapes.empty())
+      return input_error(
+          fmt::format("{}: no convolution that has more than one form; there is nothing to tune", args.model));
   }
   runtime::TuneOptions options;
   options.iterations = args.iterations;
@@ -52,12 +54,14 @@ Result<xnn::Target> tune(const TuneArgs& args) {
 
 int run_tune(const TuneArgs& args) {
   if (args.iterations < 1) return fail(usage_error("--iterations takes a number from 1"));
-  if (args.grid == !args.model.empty()) return fail(usage_error("tune takes a model, or --grid for the layers of a shipped table"));
+  if (args.grid == !args.model.empty())
+    return fail(usage_error("tune takes a model, or --grid for the layers of a shipped table"));
   const auto target = tune(args);
   if (!target.ok()) return fail(target.error());
   const Status written = write_file(args.output, xnn::to_json(*target));
   if (!written.ok()) return fail(written.error());
-  print_text(fmt::format("{} layers -> {}; use it with: edgelift lower --target {}\n", target->layers.size(), args.output, args.output));
+  print_text(fmt::format("{} layers -> {}; use it with: edgelift lower --target {}\n", target->layers.size(),
+                         args.output, args.output));
   return 0;
 }
 

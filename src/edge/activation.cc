@@ -70,7 +70,8 @@ Result<bool> celu(Builder& b) {
 
 Result<bool> elu(Builder& b) {
   Value* x = wide(b, b.in());
-  const double alpha = b.call.number("alpha"), scale = b.call.number("scale"), input_scale = b.call.number("input_scale");
+  const double alpha = b.call.number("alpha"), scale = b.call.number("scale"),
+               input_scale = b.call.number("input_scale");
   Value* negative = b.mul(b.unary("expm1", b.mul(x, input_scale)), alpha * scale);
   return finish(b, b.where(b.make("gt.Scalar", {x, SymInt(0)}), b.mul(x, scale), negative));
 }
@@ -127,9 +128,7 @@ Result<bool> hardshrink(Builder& b) {
 
 Result<bool> tanhshrink(Builder& b) { return b.replace(b.sub(b.in(), b.unary("tanh", b.in()))); }
 
-Result<bool> softsign(Builder& b) {
-  return b.replace(b.div(b.in(), b.add(b.unary("abs", b.in()), SymInt(1))));
-}
+Result<bool> softsign(Builder& b) { return b.replace(b.div(b.in(), b.add(b.unary("abs", b.in()), SymInt(1)))); }
 
 // The kernel knows both forms of gelu; this serves dtypes and rows where nothing else does.
 Result<bool> gelu(Builder& b) {

@@ -124,7 +124,8 @@ Result<bool> unbind(Builder& b) {
       parts.push_back(b.make("slice.Tensor", {x, SymInt(dim), SymInt(i), SymInt(i + 1), SymInt(1)}));
     for (Value*& part : parts) part = b.squeeze(part, dim);
   } else {
-    for (int64_t i = 0; i < count; ++i) parts.push_back(b.used(static_cast<size_t>(i)) ? b.select(x, dim, SymInt(i)) : nullptr);
+    for (int64_t i = 0; i < count; ++i)
+      parts.push_back(b.used(static_cast<size_t>(i)) ? b.select(x, dim, SymInt(i)) : nullptr);
   }
   return b.replace(parts);
 }

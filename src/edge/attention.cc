@@ -76,7 +76,9 @@ Result<bool> sdpa(Builder& b) {
   const ir::Schema& schema = b.call.op().schema;
   Value* mask = b.maybe("attn_mask");
   if (b.call.number("dropout_p") != 0)
-    return b.refuse("drops elements at random: the model was exported in training mode; call model.eval() before torch.export.export");
+    return b.refuse(
+        "drops elements at random: the model was exported in training mode; call model.eval() before "
+        "torch.export.export");
   if (!b.size(q, -1).is_const() && ir::is_none(b.arg("scale")))
     return b.refuse("has a dynamic head size, from which the scale cannot be computed ahead of time; give scale=");
   const double scale = scale_of(b, q);
@@ -139,9 +141,10 @@ Result<bool> named_kernel(Builder& b) {
   if (b.upstream) return sdpa(b);
   const ir::Schema& schema = b.call.op().schema;
   const Arg gqa = schema.index_of("enable_gqa") >= 0 ? b.arg("enable_gqa") : Arg(false);
-  Value* out = b.make("scaled_dot_product_attention",
-                      {b.arg("query"), b.arg("key"), b.arg("value"), b.arg("attn_mask"), b.arg("dropout_p"), b.arg("is_causal")},
-                      {{"scale", b.arg("scale")}, {"enable_gqa", gqa}});
+  Value* out =
+      b.make("scaled_dot_product_attention",
+             {b.arg("query"), b.arg("key"), b.arg("value"), b.arg("attn_mask"), b.arg("dropout_p"), b.arg("is_causal")},
+             {{"scale", b.arg("scale")}, {"enable_gqa", gqa}});
   return b.replace({out, nullptr});
 }
 

@@ -43,7 +43,8 @@ Result<bool> Builder::replace(Value* value) { return replace(std::vector<Value*>
 Result<bool> Builder::replace(std::initializer_list<Value*> values) { return replace(std::vector<Value*>(values)); }
 
 Result<bool> Builder::replace(const std::vector<Value*>& values) {
-  EL_CHECK(values.size() == node_.results.size(), "a decomposition of " + node_.op->full_name() + " gives other results");
+  EL_CHECK(values.size() == node_.results.size(),
+           "a decomposition of " + node_.op->full_name() + " gives other results");
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] == nullptr && used(i))
       return refuse("has a result (number " + std::to_string(i + 1) + ") that cannot be computed without its kernel");
@@ -284,7 +285,9 @@ Value* Builder::matmul(Value* a, Value* b) {
 Value* Builder::sum(Value* x, std::vector<int64_t> dims, bool keep) {
   return make("sum.dim_IntList", {x, int_list(dims), keep});
 }
-Value* Builder::mean(Value* x, std::vector<int64_t> dims, bool keep) { return make("mean.dim", {x, int_list(dims), keep}); }
+Value* Builder::mean(Value* x, std::vector<int64_t> dims, bool keep) {
+  return make("mean.dim", {x, int_list(dims), keep});
+}
 Value* Builder::amax(Value* x, std::vector<int64_t> dims, bool keep) { return make("amax", {x, int_list(dims), keep}); }
 Value* Builder::amin(Value* x, std::vector<int64_t> dims, bool keep) { return make("amin", {x, int_list(dims), keep}); }
 

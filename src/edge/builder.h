@@ -72,7 +72,8 @@ class Builder {
   Value* make(std::string_view op, std::vector<Arg> positional, std::initializer_list<Named> named = {}) {
     return rewriter_.make(op, std::move(positional), named);
   }
-  std::vector<Value*> make_all(std::string_view op, std::vector<Arg> positional, std::initializer_list<Named> named = {}) {
+  std::vector<Value*> make_all(std::string_view op, std::vector<Arg> positional,
+                               std::initializer_list<Named> named = {}) {
     return rewriter_.create(op, std::move(positional), named)->results;
   }
   Value* unary(std::string_view op, Value* x) { return make(op, {x}); }
@@ -113,8 +114,8 @@ class Builder {
   Value* stack(const std::vector<Value*>& parts, int64_t dim);
   Value* flip(Value* x, std::vector<int64_t> dims);
   Value* pad(Value* x, std::vector<int64_t> pads, const Arg& value);  // last dim first, as constant_pad_nd
-  Value* merge(Value* x, int64_t first, int64_t count);  // dims [first, first+count) become one
-  Value* split_dim(Value* x, int64_t dim, Shape sizes);  // dim becomes these
+  Value* merge(Value* x, int64_t first, int64_t count);               // dims [first, first+count) become one
+  Value* split_dim(Value* x, int64_t dim, Shape sizes);               // dim becomes these
 
   Value* mm(Value* a, Value* b) { return make("mm", {a, b}); }
   Value* bmm(Value* a, Value* b) { return make("bmm", {a, b}); }
@@ -128,7 +129,9 @@ class Builder {
   Value* full(Shape sizes, const Arg& value, DType dtype);
   Value* full_like(Value* x, const Arg& value);
   Value* arange(const SymInt& end, DType dtype = DType::I64);
-  Value* constant(std::string_view name, TensorData data) { return rewriter_.constant(std::string(name), std::move(data)); }
+  Value* constant(std::string_view name, TensorData data) {
+    return rewriter_.constant(std::string(name), std::move(data));
+  }
   Value* scalar(DType dtype, double value) { return rewriter_.scalar(dtype, value); }
   Value* scalar(DType dtype, int64_t value) { return rewriter_.scalar(dtype, value); }
   // A rank-0 tensor for a number: a constant, or scalar_tensor for a symbolic one or a produced one.
@@ -148,8 +151,8 @@ inline bool is_tensor(const Arg& arg) {
 // A number given where a Tensor could be: int, float, bool, a ratio of sizes, or a value of such a kind.
 inline bool is_number(const Arg& arg) {
   if (const auto* v = std::get_if<Value*>(&arg)) return !(*v)->type.is_tensor();
-  return std::holds_alternative<SymInt>(arg) || std::holds_alternative<double>(arg) || std::holds_alternative<bool>(arg) ||
-         std::holds_alternative<ir::SymRatio>(arg);
+  return std::holds_alternative<SymInt>(arg) || std::holds_alternative<double>(arg) ||
+         std::holds_alternative<bool>(arg) || std::holds_alternative<ir::SymRatio>(arg);
 }
 // The literal as a double, if it is one.
 std::optional<double> literal(const Arg& arg);

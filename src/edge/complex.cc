@@ -1,6 +1,6 @@
-// Complex numbers as pairs of reals. A .pte file cannot hold a complex tensor, so every complex value becomes a real one
-// with a last dim of two, and every operator on it becomes arithmetic on the parts. Fourier transforms become products with
-// constant matrices. Complex inputs and outputs of the program remain, and are refused.
+// Complex numbers as pairs of reals. A .pte file cannot hold a complex tensor, so every complex value becomes a real
+// one with a last dim of two, and every operator on it becomes arithmetic on the parts. Fourier transforms become
+// products with constant matrices. Complex inputs and outputs of the program remain, and are refused.
 #include "edge/complex.h"
 
 #include <algorithm>
@@ -44,7 +44,8 @@ class Lowering {
     }
     for (const ir::OutputSpec& output : graph_.outputs())
       if (output.value != nullptr && output.value->type.is_tensor() && is_complex(output.value->type.dtype))
-        return input_error("output %" + output.value->name + " is complex, which a .pte file cannot hold; return torch.view_as_real of it");
+        return input_error("output %" + output.value->name +
+                           " is complex, which a .pte file cannot hold; return torch.view_as_real of it");
     for (size_t i = dead_.size(); i-- > 0;) graph_.erase(dead_[i]);
     return Ok{};
   }
@@ -72,8 +73,9 @@ class Lowering {
       std::vector<int64_t> sizes = data.sizes();
       sizes.push_back(2);
       const auto bytes = data.bytes();
-      Value* parts = b.constant(v->constant->name + "_parts",
-                                TensorData::own(part_dtype(data.dtype()), sizes, std::vector<std::byte>(bytes.begin(), bytes.end())));
+      Value* parts = b.constant(
+          v->constant->name + "_parts",
+          TensorData::own(part_dtype(data.dtype()), sizes, std::vector<std::byte>(bytes.begin(), bytes.end())));
       pairs_[v] = parts;
       return parts;
     }
@@ -164,8 +166,10 @@ class Lowering {
     } else if (base == "pow" && literal(b.arg("exponent")) == 2.0) {
       define(node, multiply(b, {part(0), part(1)}, {part(0), part(1)}));
     } else if (base == "_to_copy") {
-      if (!out_complex) define_real(node, b.cast(part(0), node.results[0]->type.dtype));
-      else define(node, b.cast(both, part_dtype(node.results[0]->type.dtype)));
+      if (!out_complex)
+        define_real(node, b.cast(part(0), node.results[0]->type.dtype));
+      else
+        define(node, b.cast(both, part_dtype(node.results[0]->type.dtype)));
     } else if (base == "view") {
       Shape to = node.results[0]->type.sizes;
       to.push_back(SymInt(2));
@@ -179,7 +183,8 @@ class Lowering {
       dims.push_back(last);
       define(node, b.permute(both, dims));
     } else if (base == "slice") {
-      define(node, b.make("slice.Tensor", {both, SymInt(b.dim("dim", last)), b.arg("start"), b.arg("end"), b.arg("step")}));
+      define(node,
+             b.make("slice.Tensor", {both, SymInt(b.dim("dim", last)), b.arg("start"), b.arg("end"), b.arg("step")}));
     } else if (base == "select") {
       define(node, b.select(both, b.dim("dim", last), b.call.sym_int("index")));
     } else if (base == "unsqueeze") {
@@ -315,7 +320,8 @@ class Lowering {
   // cos and sin of sign * 2 pi j k / n, times scale; [n, bins].
   Result<Matrix> matrix(Builder& b, int64_t n, int64_t bins, double sign, double scale, DType dtype) {
     if (n * bins > kMaxMatrix)
-      return b.refuse("transforms " + std::to_string(n) + " points; edgelift writes transforms as matrices and takes at most " +
+      return b.refuse("transforms " + std::to_string(n) +
+                      " points; edgelift writes transforms as matrices and takes at most " +
                       std::to_string(kMaxMatrix) + " entries");
     std::vector<double> cos, sin;
     cos.reserve(static_cast<size_t>(n * bins));
@@ -400,8 +406,8 @@ class Lowering {
     return Ok{};
   }
 
-  // The last dim holds half the bins of a real signal; the others count twice, but for the first and, of an even number,
-  // the last.
+  // The last dim holds half the bins of a real signal; the others count twice, but for the first and, of an even
+  // number, the last.
   Status fft_c2r(const Node& node, Builder& b) {
     EL_TRY(Parts p, parts(b, b.in()));
     const auto dims = b.dims("dim", b.rank(p.re), false);
@@ -415,7 +421,8 @@ class Lowering {
     for (size_t i = 0; i + 1 < dims.size(); ++i) {
       EL_TRY(p, transform(b, p, dims[i], 1, 1));
     }
-    if (n * bins > kMaxMatrix) return b.refuse("transforms " + std::to_string(n) + " points, more than edgelift writes as a matrix");
+    if (n * bins > kMaxMatrix)
+      return b.refuse("transforms " + std::to_string(n) + " points, more than edgelift writes as a matrix");
     std::vector<double> cos, sin;
     for (int64_t k = 0; k < bins; ++k) {
       const double weight = (k == 0 || (n % 2 == 0 && k == bins - 1) ? 1.0 : 2.0) * scale;

@@ -1,5 +1,5 @@
-// conv1d, conv2d, conv3d and their transposed forms as aten::convolution; what the runtime's kernel does not take of that
-// (three spatial dims) as sums of convolutions with two.
+// conv1d, conv2d, conv3d and their transposed forms as aten::convolution; what the runtime's kernel does not take of
+// that (three spatial dims) as sums of convolutions with two.
 #include "edge/table.h"
 
 namespace edgelift::edge {
@@ -66,8 +66,8 @@ Result<bool> old_conv(Builder& b) {
   const bool depthwise = b.base() == "_conv_depthwise2d";
   const int64_t groups = depthwise ? b.size(x, -3).value() : 1;
   const auto dilation = depthwise ? spread(b, "dilation", 2) : std::vector<int64_t>{1, 1};
-  return b.replace(convolution(b, x, weight, b.maybe("bias"), spread(b, "stride", 2), spread(b, "padding", 2), dilation, false,
-                               {0, 0}, groups));
+  return b.replace(convolution(b, x, weight, b.maybe("bias"), spread(b, "stride", 2), spread(b, "padding", 2), dilation,
+                               false, {0, 0}, groups));
 }
 
 Result<bool> plain(Builder& b) {
@@ -100,14 +100,15 @@ Result<bool> conv3d(Builder& b) {
     const SymInt end = start + (out_depth - SymInt(1)) * SymInt(stride[0]) + SymInt(1);
     Value* part = depth_to_batch(b, b.slice(x, 2, start, end, stride[0]));
     // The bias once.
-    Value* term = convolution(b, part, b.select(weight, 2, SymInt(k)), k == 0 ? b.maybe("bias") : nullptr, s, p, d, false,
-                              {0, 0}, groups);
+    Value* term = convolution(b, part, b.select(weight, 2, SymInt(k)), k == 0 ? b.maybe("bias") : nullptr, s, p, d,
+                              false, {0, 0}, groups);
     sum = sum == nullptr ? term : b.add(sum, term);
   }
   return b.replace(batch_to_depth(b, sum, n, out_depth));
 }
 
-// Every depth slice of x adds conv_transpose2d(x[:, :, d], weight[:, :, k]) at depth d * stride + k * dilation - padding.
+// Every depth slice of x adds conv_transpose2d(x[:, :, d], weight[:, :, k]) at depth d * stride + k * dilation -
+// padding.
 Result<bool> conv_transpose3d(Builder& b) {
   Value* x = b.in("input");
   Value* weight = b.in("weight");
@@ -132,7 +133,8 @@ Result<bool> conv_transpose3d(Builder& b) {
       term = b.slice(b.merge(open, 2, 2), 2, SymInt(0), SymInt(spaced));
     }
     const int64_t first = k * dilation[0] - padding[0];
-    const int64_t cut_front = std::max<int64_t>(0, -first), cut_back = std::max<int64_t>(0, first + spaced - out_depth.value());
+    const int64_t cut_front = std::max<int64_t>(0, -first),
+                  cut_back = std::max<int64_t>(0, first + spaced - out_depth.value());
     if (cut_front + cut_back >= spaced) continue;
     term = b.slice(term, 2, SymInt(cut_front), SymInt(spaced - cut_back));
     term = b.pad(term, {0, 0, 0, 0, first + cut_front, out_depth.value() - (first + spaced - cut_back)}, SymInt(0));

@@ -67,7 +67,8 @@ Result<bool> triangle(Builder& b) {
   if (!upper && !b.upstream) return false;
   const SymInt diagonal = b.call.sym_int("diagonal");
   Value* inside = band(b, b.size(x, -2), b.size(x, -1), upper ? "ge.Scalar" : "le.Scalar", diagonal);
-  if (b.dtype(x) == DType::Bool) return b.replace(b.make("logical_and", b.upstream ? std::vector<Arg>{inside, x} : std::vector<Arg>{x, inside}));
+  if (b.dtype(x) == DType::Bool)
+    return b.replace(b.make("logical_and", b.upstream ? std::vector<Arg>{inside, x} : std::vector<Arg>{x, inside}));
   return b.replace(b.where(inside, x, b.upstream ? Arg(SymInt(0)) : Arg(SymInt(0)), b.dtype(x)));
 }
 
@@ -92,7 +93,8 @@ std::vector<double> ramp(double start, double end, int64_t n) {
   std::vector<double> out(static_cast<size_t>(n));
   const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
   for (int64_t i = 0; i < n; ++i)
-    out[static_cast<size_t>(i)] = i < n / 2 || n == 1 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(n - 1 - i);
+    out[static_cast<size_t>(i)] =
+        i < n / 2 || n == 1 ? start + step * static_cast<double>(i) : end - step * static_cast<double>(n - 1 - i);
   return out;
 }
 
@@ -101,7 +103,8 @@ std::vector<float> ramp32(double start, double end, int64_t n) {
   const auto s = static_cast<float>(start), e = static_cast<float>(end);
   const float step = n > 1 ? (e - s) / static_cast<float>(n - 1) : 0;
   for (int64_t i = 0; i < n; ++i)
-    out[static_cast<size_t>(i)] = i < n / 2 || n == 1 ? s + step * static_cast<float>(i) : e - step * static_cast<float>(n - 1 - i);
+    out[static_cast<size_t>(i)] =
+        i < n / 2 || n == 1 ? s + step * static_cast<float>(i) : e - step * static_cast<float>(n - 1 - i);
   return out;
 }
 
@@ -116,7 +119,8 @@ Result<bool> linspace(Builder& b) {
     return b.replace(b.constant("logspace", TensorData::of(DType::F64, {n}, values).converted(d)));
   }
   // In the precision of the result, so that the values are eager's own.
-  if (d == DType::F32) return b.replace(b.constant("linspace", TensorData::of(DType::F32, {n}, ramp32(*start, *end, n))));
+  if (d == DType::F32)
+    return b.replace(b.constant("linspace", TensorData::of(DType::F32, {n}, ramp32(*start, *end, n))));
   return b.replace(b.constant("linspace", TensorData::of(DType::F64, {n}, ramp(*start, *end, n)).converted(d)));
 }
 
@@ -131,10 +135,14 @@ Result<bool> window(Builder& b) {
   const double span = static_cast<double>(periodic ? n : n - 1);
   for (int64_t i = 0; i < n; ++i) {
     const double t = n == 1 ? 0 : static_cast<double>(i) / span;
-    if (n == 1) values.push_back(1.0);
-    else if (b.base() == "bartlett_window") values.push_back(1.0 - std::fabs(2 * t - 1));
-    else if (b.base() == "blackman_window") values.push_back(0.42 - 0.5 * std::cos(2 * M_PI * t) + 0.08 * std::cos(4 * M_PI * t));
-    else values.push_back(alpha - beta * std::cos(2 * M_PI * t));
+    if (n == 1)
+      values.push_back(1.0);
+    else if (b.base() == "bartlett_window")
+      values.push_back(1.0 - std::fabs(2 * t - 1));
+    else if (b.base() == "blackman_window")
+      values.push_back(0.42 - 0.5 * std::cos(2 * M_PI * t) + 0.08 * std::cos(4 * M_PI * t));
+    else
+      values.push_back(alpha - beta * std::cos(2 * M_PI * t));
   }
   return b.replace(b.constant(b.base(), TensorData::of(DType::F64, {n}, values).converted(b.out_type().dtype)));
 }

@@ -26,7 +26,8 @@ void take_diagonals(Builder& b, Operand& operand) {
       continue;
     }
     const char label = operand.labels[i];
-    operand.value = b.make("diagonal", {operand.value, SymInt(0), SymInt(static_cast<int64_t>(i)), SymInt(static_cast<int64_t>(j))});
+    operand.value = b.make(
+        "diagonal", {operand.value, SymInt(0), SymInt(static_cast<int64_t>(i)), SymInt(static_cast<int64_t>(j))});
     operand.labels.erase(j, 1);
     operand.labels.erase(i, 1);
     operand.labels += label;  // diagonal puts the common dim last
@@ -38,8 +39,10 @@ void sum_out(Builder& b, Operand& operand, const std::string& needed) {
   std::vector<int64_t> dims;
   std::string kept;
   for (size_t i = 0; i < operand.labels.size(); ++i) {
-    if (has(needed, operand.labels[i])) kept += operand.labels[i];
-    else dims.push_back(static_cast<int64_t>(i));
+    if (has(needed, operand.labels[i]))
+      kept += operand.labels[i];
+    else
+      dims.push_back(static_cast<int64_t>(i));
   }
   if (dims.empty()) return;
   operand.value = b.sum(operand.value, dims, false);
@@ -62,9 +65,12 @@ Operand contract(Builder& b, Operand x, Operand y, const std::string& needed) {
   sum_out(b, y, needed + x.labels);
   std::string batch, inner, left, right;
   for (const char label : x.labels) {
-    if (!has(y.labels, label)) left += label;
-    else if (has(needed, label)) batch += label;
-    else inner += label;
+    if (!has(y.labels, label))
+      left += label;
+    else if (has(needed, label))
+      batch += label;
+    else
+      inner += label;
   }
   for (const char label : y.labels)
     if (!has(x.labels, label)) right += label;

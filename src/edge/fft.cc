@@ -1,5 +1,5 @@
-// Fourier transforms of real signals and complex numbers as pairs of reals. The runtime's kernels are _fft_r2c, _fft_c2r
-// and view_as_real.
+// Fourier transforms of real signals and complex numbers as pairs of reals. The runtime's kernels are _fft_r2c,
+// _fft_c2r and view_as_real.
 #include "edge/table.h"
 
 namespace edgelift::edge {
@@ -83,7 +83,9 @@ Result<bool> rfftn(Builder& b) {
   if (!is_float(b.dtype(x)) && !is_complex(b.dtype(x))) x = b.cast(x, DType::F32);
   const auto sizes = b.call.integers("s");
   auto dims = b.dims("dim", b.rank(x), false);
-  if (dims.empty()) dims = sizes.empty() ? iota(b.rank(x)) : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
+  if (dims.empty())
+    dims = sizes.empty() ? iota(b.rank(x))
+                         : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
   for (size_t i = 0; i < sizes.size() && i < dims.size(); ++i)
     if (sizes[i] != -1) x = fitted(b, x, dims[i], sizes[i]);
   const bool forward = !b.base().starts_with("fft_ifft");
@@ -98,7 +100,9 @@ Result<bool> irfftn(Builder& b) {
   Value* x = b.in();
   const auto sizes = b.call.integers("s");
   auto dims = b.dims("dim", b.rank(x), false);
-  if (dims.empty()) dims = sizes.empty() ? iota(b.rank(x)) : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
+  if (dims.empty())
+    dims = sizes.empty() ? iota(b.rank(x))
+                         : iota(static_cast<int64_t>(sizes.size()), b.rank(x) - static_cast<int64_t>(sizes.size()));
   for (size_t i = 0; i + 1 < dims.size() && i < sizes.size(); ++i)
     if (sizes[i] != -1) x = fitted(b, x, dims[i], sizes[i]);
   const SymInt n = b.out_type().sizes[static_cast<size_t>(dims.back())];
@@ -123,16 +127,20 @@ Result<bool> stft(Builder& b) {
   Value* x = b.in();
   if (is_complex(b.dtype(x))) return b.refuse("transforms complex numbers, for which the runtime has no kernel");
   const int64_t n = b.integer("n_fft");
-  const int64_t hop = b.call.opt_integer("hop_length").value_or(n / 4), width = b.call.opt_integer("win_length").value_or(n);
+  const int64_t hop = b.call.opt_integer("hop_length").value_or(n / 4),
+                width = b.call.opt_integer("win_length").value_or(n);
   const bool batched = b.rank(x) == 2;
   if (!batched) x = b.unsqueeze(x, 0);
   if (b.call.op().overload == "center" && b.call.flag("center")) {
     const std::string_view mode = b.call.text("pad_mode");
     const int64_t half = n / 2;
-    if (mode == "constant") x = b.pad(x, {half, half}, SymInt(0));
+    if (mode == "constant")
+      x = b.pad(x, {half, half}, SymInt(0));
     else if (mode == "reflect" || mode == "replicate")
-      x = b.make(mode == "reflect" ? "reflection_pad1d" : "replication_pad1d", {x, IntList{SymInt(half), SymInt(half)}});
-    else return b.refuse("pads in mode " + std::string(mode) + ", which edgelift does not know here");
+      x = b.make(mode == "reflect" ? "reflection_pad1d" : "replication_pad1d",
+                 {x, IntList{SymInt(half), SymInt(half)}});
+    else
+      return b.refuse("pads in mode " + std::string(mode) + ", which edgelift does not know here");
   }
   Value* window = b.maybe("window");
   if (window == nullptr && width < n) window = b.full({SymInt(width)}, 1.0, b.dtype(x));
@@ -140,7 +148,8 @@ Result<bool> stft(Builder& b) {
   Value* frames = b.make("unfold", {x, SymInt(1), SymInt(n), SymInt(hop)});
   if (window != nullptr) frames = b.mul(frames, window);
   const bool onesided = ir::is_none(b.arg("onesided")) || b.call.flag("onesided");
-  Value* spectrum = b.make("_fft_r2c", {frames, IntList{SymInt(2)}, SymInt(b.call.flag("normalized") ? 1 : 0), onesided});
+  Value* spectrum =
+      b.make("_fft_r2c", {frames, IntList{SymInt(2)}, SymInt(b.call.flag("normalized") ? 1 : 0), onesided});
   const bool complex = b.call.flag("return_complex");
   if (!complex) spectrum = b.unary("view_as_real", spectrum);
   Value* out = b.transpose(spectrum, 1, 2);
@@ -148,26 +157,11 @@ Result<bool> stft(Builder& b) {
 }
 
 constexpr Entry kEntries[] = {
-    {"fft_rfft2", rfftn},
-    {"fft_rfftn", rfftn},
-    {"fft_fft2", rfftn},
-    {"fft_ifft2", rfftn},
-    {"fft_ifftn", rfftn},
-    {"fft_ifft", rfft},
-    {"fft_fftn", rfftn},
-    {"fft_irfft2", irfftn},
-    {"fft_irfftn", irfftn},
-    {"fft_fftshift", shift},
-    {"fft_ifftshift", shift},
-    {"stft", stft},
-    {"stft.center", stft},
-    {"fft_rfft", rfft},
-    {"fft_fft", rfft},
-    {"fft_irfft", irfft},
-    {"abs", abs, kEdge | kLegal},
-    {"real", real},
-    {"imag", real},
-    {"angle", angle},
+    {"fft_rfft2", rfftn},         {"fft_rfftn", rfftn},    {"fft_fft2", rfftn},      {"fft_ifft2", rfftn},
+    {"fft_ifftn", rfftn},         {"fft_ifft", rfft},      {"fft_fftn", rfftn},      {"fft_irfft2", irfftn},
+    {"fft_irfftn", irfftn},       {"fft_fftshift", shift}, {"fft_ifftshift", shift}, {"stft", stft},
+    {"stft.center", stft},        {"fft_rfft", rfft},      {"fft_fft", rfft},        {"fft_irfft", irfft},
+    {"abs", abs, kEdge | kLegal}, {"real", real},          {"imag", real},           {"angle", angle},
 };
 
 }  // namespace

@@ -36,9 +36,9 @@ struct Member {
 bool is_view(const Node& node) {
   const std::string& base = node.op->base;
   if (node.op->ns != "aten") return false;
-  static constexpr std::string_view kViews[] = {"view",   "permute",  "expand",     "slice", "select", "squeeze",
-                                                "unsqueeze", "split_with_sizes", "unbind", "alias", "diagonal",
-                                                "as_strided", "unfold", "real", "imag", "view_as_real", "view_as_complex"};
+  static constexpr std::string_view kViews[] = {
+      "view",  "permute",  "expand",     "slice",  "select", "squeeze", "unsqueeze",    "split_with_sizes", "unbind",
+      "alias", "diagonal", "as_strided", "unfold", "real",   "imag",    "view_as_real", "view_as_complex"};
   for (const std::string_view view : kViews)
     if (base == view) return true;
   return false;
@@ -145,7 +145,8 @@ class Functionalizer {
       return rewriter_.make("permute", {value, int_list(back)});
     }
     if (base == "slice")
-      return rewriter_.make("slice_scatter", {old, value, call.arg("dim"), call.arg("start"), call.arg("end"), call.arg("step")});
+      return rewriter_.make("slice_scatter",
+                            {old, value, call.arg("dim"), call.arg("start"), call.arg("end"), call.arg("step")});
     if (base == "select") return rewriter_.make("select_scatter", {old, value, call.arg("dim"), call.arg("index")});
     if (base == "split_with_sizes") {
       const auto [dim, start, end] = part_of(view, m.result);
@@ -263,7 +264,8 @@ class Functionalizer {
 
   // dropout_(train=false) writes nothing.
   static bool is_idle_dropout(const Node& node) {
-    return node.op->base.ends_with("dropout_") && node.op->schema.index_of("train") >= 0 && !ops::Call(node).flag("train");
+    return node.op->base.ends_with("dropout_") && node.op->schema.index_of("train") >= 0 &&
+           !ops::Call(node).flag("train");
   }
 
   static bool is_metadata_write(std::string_view base) {
@@ -340,7 +342,8 @@ class Functionalizer {
   // The diagonal of every dim at once; with wrap a tall matrix starts again after each square and a gap of one row.
   Result<Value*> fill_diagonal(const Node& node, Value* old) {
     const ops::Call call(node);
-    if (!old->type.is_static()) return refuse(node, "fills the diagonal of a dynamic shape, for which edgelift has no form");
+    if (!old->type.is_static())
+      return refuse(node, "fills the diagonal of a dynamic shape, for which edgelift has no form");
     const auto shape = old->type.static_sizes();
     const int64_t columns = shape.at(1);
     const bool wrap = call.flag("wrap") && shape.size() == 2;
@@ -348,7 +351,8 @@ class Functionalizer {
     int64_t step = 0;
     for (const int64_t stride : contiguous_strides(shape)) step += stride;
     const int64_t smallest = *std::min_element(shape.begin(), shape.end());
-    const int64_t end = wrap ? static_cast<int64_t>(mask.size()) : std::min(static_cast<int64_t>(mask.size()), (smallest - 1) * step + 1);
+    const int64_t end = wrap ? static_cast<int64_t>(mask.size())
+                             : std::min(static_cast<int64_t>(mask.size()), (smallest - 1) * step + 1);
     for (int64_t at = 0; at < end; at += wrap ? columns + 1 : step) mask[static_cast<size_t>(at)] = 1;
     Value* where = rewriter_.constant("diagonal", TensorData::of(DType::Bool, shape, mask));
     return rewriter_.make("masked_fill.Scalar", {old, where, call.arg("fill_value")});

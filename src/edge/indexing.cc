@@ -1,5 +1,5 @@
-// Indexing, scattering and arranging. The kernels are index, index_put, index_select, gather, scatter.src, scatter.value,
-// scatter_add, select_scatter, slice_scatter, masked_scatter, embedding, repeat and flip.
+// Indexing, scattering and arranging. The kernels are index, index_put, index_select, gather, scatter.src,
+// scatter.value, scatter_add, select_scatter, slice_scatter, masked_scatter, embedding, repeat and flip.
 #include <algorithm>
 
 #include "edge/table.h"
@@ -55,7 +55,8 @@ Result<bool> index_fill(Builder& b) {
   const Place p = place_of(b);
   const Arg value = b.arg("value");
   const Shape to = with_size(p.x->type.sizes, p.dim, b.size(p.index, 0));
-  Value* values = is_tensor(value) ? b.expand(b.cast(std::get<Value*>(value), b.dtype(p.x)), to) : b.full(to, value, b.dtype(p.x));
+  Value* values =
+      is_tensor(value) ? b.expand(b.cast(std::get<Value*>(value), b.dtype(p.x)), to) : b.full(to, value, b.dtype(p.x));
   Value* out = put(b, p.x, p.dim, p.index, values, false);
   return b.replace(p.scalar ? b.squeeze(out, 0) : out);
 }
@@ -82,7 +83,8 @@ Result<bool> take_along_dim(Builder& b) {
   Value* x = b.in();
   Value* index = b.in("indices");
   if (ir::is_none(b.arg("dim")))
-    return b.replace(b.make("gather", {b.view(x, {x->type.sym_numel()}), SymInt(0), b.view(index, {index->type.sym_numel()})}));
+    return b.replace(
+        b.make("gather", {b.view(x, {x->type.sym_numel()}), SymInt(0), b.view(index, {index->type.sym_numel()})}));
   const int64_t dim = b.dim("dim", b.rank(x));
   Shape xs = x->type.sizes, is = index->type.sizes;
   for (size_t i = 0; i < xs.size(); ++i) {
@@ -102,7 +104,8 @@ Result<bool> take(Builder& b) {
 
 Result<bool> one_hot(Builder& b) {
   const int64_t classes = b.integer("num_classes");
-  if (classes < 0) return b.refuse("infers the number of classes from the data, so its size is not known; give num_classes=");
+  if (classes < 0)
+    return b.refuse("infers the number of classes from the data, so its size is not known; give num_classes=");
   Value* index = b.in();
   Value* hits = b.make("eq.Tensor", {b.unsqueeze(index, b.rank(index)), b.arange(SymInt(classes))});
   return b.replace(b.cast(hits, DType::I64));
@@ -135,11 +138,13 @@ Result<bool> embedding_bag(Builder& b) {
 }
 
 // amax, amin and prod into indexed places: every place looks at all elements that name it, [.., places, elements].
-Result<Value*> reduce_by_places(Builder& b, Value* x, int64_t dim, Value* index, Value* src, std::string_view reduce, bool self) {
+Result<Value*> reduce_by_places(Builder& b, Value* x, int64_t dim, Value* index, Value* src, std::string_view reduce,
+                                bool self) {
   const int64_t r = b.rank(x);
   for (int64_t i = 0; i < r; ++i)
     if (i != dim && !known_equal(b.size(index, i), b.size(x, i)))
-      return b.refuse("reduces by " + std::string(reduce) + " with an index smaller than the tensor, for which edgelift has no form");
+      return b.refuse("reduces by " + std::string(reduce) +
+                      " with an index smaller than the tensor, for which edgelift has no form");
   for (int64_t i = 0; i < r; ++i) src = b.slice(src, i, SymInt(0), b.size(index, i));
   const bool turn = dim != r - 1;
   const auto last = [&](Value* v) { return turn ? b.transpose(v, dim, r - 1) : v; };
@@ -175,7 +180,8 @@ Result<bool> index_reduce(Builder& b) {
   Value* index = b.expand(b.view(p.index, line), source->type.sizes);
   const bool self = b.call.flag("include_self");
   if (reduce == "mean")
-    return b.replace(b.make("scatter_reduce.two", {p.x, SymInt(p.dim), index, source, std::string("mean")}, {{"include_self", self}}));
+    return b.replace(b.make("scatter_reduce.two", {p.x, SymInt(p.dim), index, source, std::string("mean")},
+                            {{"include_self", self}}));
   EL_TRY(Value * out, reduce_by_places(b, p.x, p.dim, index, source, reduce, self));
   return b.replace(out);
 }
@@ -215,7 +221,8 @@ Result<bool> repeat_interleave(Builder& b) {
     const SymInt size = b.size(x, dim);
     if (b.rank(repeats) == 0) repeats = b.unsqueeze(repeats, 0);
     if (b.size(repeats, 0) == SymInt(1)) repeats = b.expand(repeats, {size});
-    Value* index = b.make("repeat_interleave.Tensor", {repeats}, {{"output_size", b.out_type().sizes.at(static_cast<size_t>(dim))}});
+    Value* index = b.make("repeat_interleave.Tensor", {repeats},
+                          {{"output_size", b.out_type().sizes.at(static_cast<size_t>(dim))}});
     return b.replace(b.make("index_select", {x, SymInt(dim), index}));
   }
   const SymInt repeats = b.call.sym_int("repeats");
@@ -408,7 +415,8 @@ Result<bool> block_diag(Builder& b) {
   for (Value* part : parts) {
     Value* block = at_least(b, part, 2);
     const SymInt width = b.size(block, 1), after = out[1] - before - width;
-    if (!before.is_const() || !after.is_const()) return b.refuse("has blocks of dynamic size, which the runtime's kernels do not pad");
+    if (!before.is_const() || !after.is_const())
+      return b.refuse("has blocks of dynamic size, which the runtime's kernels do not pad");
     rows.push_back(b.pad(block, {before.value(), after.value()}, SymInt(0)));
     before = before + width;
   }
@@ -432,7 +440,8 @@ Result<bool> isin(Builder& b) {
   } else {
     Value* set = std::get<Value*>(tests);
     set = b.view(set, {set->type.sym_numel()});
-    Value* x = is_tensor(elements) ? std::get<Value*>(elements) : b.number_tensor(elements, wrapped_dtype(elements, b.dtype(set)));
+    Value* x = is_tensor(elements) ? std::get<Value*>(elements)
+                                   : b.number_tensor(elements, wrapped_dtype(elements, b.dtype(set)));
     hit = b.make("any.dim", {b.make("eq.Tensor", {b.unsqueeze(x, b.rank(x)), set}), SymInt(b.rank(x)), false});
   }
   return b.replace(b.call.flag("invert") ? b.logical_not(hit) : hit);
@@ -444,7 +453,8 @@ Result<bool> nonzero_numpy(Builder& b) {
   Value* x = at_least(b, b.in(b.base() == "where" ? "condition" : "self"), 1);
   Value* places = b.unary("nonzero", x);
   std::vector<Value*> out;
-  for (int64_t i = 0; i < static_cast<int64_t>(b.node().results.size()); ++i) out.push_back(b.select(places, 1, SymInt(i)));
+  for (int64_t i = 0; i < static_cast<int64_t>(b.node().results.size()); ++i)
+    out.push_back(b.select(places, 1, SymInt(i)));
   return b.replace(out);
 }
 
@@ -527,7 +537,8 @@ Result<bool> max_unpool(Builder& b) {
   for (size_t i = 0; i + 2 < out.sizes.size(); ++i) planes = planes * out.sizes[i];
   const SymInt own = b.size(x, -2) * b.size(x, -1);
   Value* zeros = b.full({planes, plane}, SymInt(0), out.dtype);
-  Value* spread = b.make("scatter.src", {zeros, SymInt(1), b.view(b.in("indices"), {planes, own}), b.view(x, {planes, own})});
+  Value* spread =
+      b.make("scatter.src", {zeros, SymInt(1), b.view(b.in("indices"), {planes, own}), b.view(x, {planes, own})});
   return b.replace(b.view(spread, out.sizes));
 }
 
@@ -543,8 +554,10 @@ Result<bool> index_put(Builder& b) {
   if (count != 1 || b.rank(indices[given]) != 1 || b.dtype(indices[given]) == DType::Bool) return false;
   const Shape to = with_size(x->type.sizes, static_cast<int64_t>(given), b.size(indices[given], 0));
   if (values->type.sizes == to) return false;
-  if (known_equal(values->type.sym_numel(), product(to))) values = b.view(values, to);
-  else values = b.expand(values, to);
+  if (known_equal(values->type.sym_numel(), product(to)))
+    values = b.view(values, to);
+  else
+    values = b.expand(values, to);
   b.rewriter().set_arg(&b.node(), "values", values);
   return false;
 }

@@ -56,7 +56,8 @@ Value* batched(Builder& b, Value* x, Value* y) {
 Value* kernel_matmul(Builder& b, Value* x, Value* y) {
   if (b.rank(x) == 2 && b.rank(y) == 2) return b.mm(x, y);
   // Merging the leading dims costs nothing where they lie together.
-  if (b.rank(y) == 2 && (!b.upstream || view_strides(x, {product_of(x->type.sizes, 0, x->type.sizes.size() - 1), b.size(x, -1)})))
+  if (b.rank(y) == 2 &&
+      (!b.upstream || view_strides(x, {product_of(x->type.sizes, 0, x->type.sizes.size() - 1), b.size(x, -1)})))
     return folded(b, x, y);
   return batched(b, x, y);
 }
@@ -107,9 +108,7 @@ Result<bool> linear(Builder& b) {
   return b.replace(bias == nullptr ? out : b.add(out, bias));
 }
 
-Result<bool> mv(Builder& b) {
-  return b.replace(b.squeeze(b.mm(b.in(), b.unsqueeze(b.in("vec"), 1)), 1));
-}
+Result<bool> mv(Builder& b) { return b.replace(b.squeeze(b.mm(b.in(), b.unsqueeze(b.in("vec"), 1)), 1)); }
 
 Result<bool> addmv(Builder& b) {
   Value* product = b.squeeze(b.mm(b.in("mat"), b.unsqueeze(b.in("vec"), 1)), 1);
@@ -158,8 +157,7 @@ Result<bool> empty_product(Builder& b) {
 
 // beta 0 leaves self out, which the runtime's kernel multiplies by 0.
 Result<bool> addmm(Builder& b) {
-  if (sums_nothing(b, b.in("mat1")))
-    return b.replace(b.expand(scaled(b, b.in(), b.arg("beta")), b.out_type().sizes));
+  if (sums_nothing(b, b.in("mat1"))) return b.replace(b.expand(scaled(b, b.in(), b.arg("beta")), b.out_type().sizes));
   if ((b.upstream && !b.legal) || literal(b.arg("beta")) != 0.0) return false;
   Value* product = b.cast(scaled(b, b.mm(b.in("mat1"), b.in("mat2")), b.arg("alpha")), b.out_type().dtype);
   return b.replace(b.expand(product, b.out_type().sizes));

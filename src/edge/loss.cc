@@ -24,7 +24,8 @@ Result<bool> kl_div(Builder& b) {
   Value* target = b.in("target");
   if (b.call.flag("log_target")) return finish(b, b.mul(b.unary("exp", target), b.sub(target, x)));
   // 0 log 0 is 0.
-  Value* own = b.where(b.make("gt.Scalar", {target, SymInt(0)}), b.mul(target, b.unary("log", target)), 0.0, b.dtype(x));
+  Value* own =
+      b.where(b.make("gt.Scalar", {target, SymInt(0)}), b.mul(target, b.unary("log", target)), 0.0, b.dtype(x));
   return finish(b, b.sub(own, b.mul(target, x)));
 }
 
@@ -45,7 +46,8 @@ Result<bool> binary_cross_entropy_with_logits(Builder& b) {
   Value* target = b.in("target");
   // (1 - t) x + (1 + (p - 1) t) softplus(-x)
   Value* tail = softplus(b, b.neg(x));
-  if (Value* positive = b.maybe("pos_weight")) tail = b.mul(tail, b.add(b.mul(b.sub(positive, SymInt(1)), target), SymInt(1)));
+  if (Value* positive = b.maybe("pos_weight"))
+    tail = b.mul(tail, b.add(b.mul(b.sub(positive, SymInt(1)), target), SymInt(1)));
   Value* loss = b.add(b.mul(b.rsub(SymInt(1), target), x), tail);
   if (Value* weight = b.maybe("weight")) loss = b.mul(loss, weight);
   return finish(b, loss);

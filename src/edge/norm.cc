@@ -17,8 +17,8 @@ Value* wide(Builder& b, Value* x) {
 }
 
 Result<bool> layer_norm(Builder& b) {
-  return b.replace(b.make("native_layer_norm", {b.in("input"), b.arg("normalized_shape"), b.arg("weight"), b.arg("bias"),
-                                                b.arg("eps")}));
+  return b.replace(b.make("native_layer_norm",
+                          {b.in("input"), b.arg("normalized_shape"), b.arg("weight"), b.arg("bias"), b.arg("eps")}));
 }
 
 Value* group_norm_of(Builder& b, Value* x, Value* weight, Value* bias, int64_t groups, double eps) {
@@ -29,11 +29,13 @@ Value* group_norm_of(Builder& b, Value* x, Value* weight, Value* bias, int64_t g
 }
 
 Result<bool> group_norm(Builder& b) {
-  return b.replace(group_norm_of(b, b.in("input"), b.maybe("weight"), b.maybe("bias"), b.integer("num_groups"), b.call.number("eps")));
+  return b.replace(group_norm_of(b, b.in("input"), b.maybe("weight"), b.maybe("bias"), b.integer("num_groups"),
+                                 b.call.number("eps")));
 }
 
 constexpr const char* kTraining =
-    "updates its running statistics: the model was exported in training mode; call model.eval() before torch.export.export";
+    "updates its running statistics: the model was exported in training mode; call model.eval() before "
+    "torch.export.export";
 
 Result<bool> batch_norm(Builder& b) {
   Value* x = b.in("input");
@@ -57,9 +59,9 @@ Result<bool> batch_norm_training(Builder& b) { return b.refuse(kTraining); }
 Result<bool> instance_norm(Builder& b) {
   Value* x = b.in("input");
   if (!b.call.flag("use_input_stats"))
-    return b.replace(b.make("_native_batch_norm_legit_no_training",
-                            {x, b.arg("weight"), b.arg("bias"), b.arg("running_mean"), b.arg("running_var"),
-                             b.arg("momentum"), b.arg("eps")}));
+    return b.replace(
+        b.make("_native_batch_norm_legit_no_training", {x, b.arg("weight"), b.arg("bias"), b.arg("running_mean"),
+                                                        b.arg("running_var"), b.arg("momentum"), b.arg("eps")}));
   if (b.maybe("running_mean") != nullptr) return b.refuse(kTraining);
   const SymInt channels = b.size(x, 1);
   if (!channels.is_const()) return b.refuse("has a dynamic number of channels, for which the runtime has no kernel");
@@ -92,7 +94,8 @@ Result<bool> rms_norm(Builder& b) {
 Result<bool> fused_rms_norm(Builder& b) {
   const bool alone = !b.used(1);
   if (alone && !b.upstream)
-    return b.replace({b.make("rms_norm", {b.in("input"), b.arg("normalized_shape"), b.arg("weight"), b.arg("eps")}), nullptr});
+    return b.replace(
+        {b.make("rms_norm", {b.in("input"), b.arg("normalized_shape"), b.arg("weight"), b.arg("eps")}), nullptr});
   const Rms both = rms(b, b.in("input"), b.maybe("weight"), b.call.opt_number("eps"));
   return b.replace({both.out, both.rstd});
 }
@@ -130,7 +133,8 @@ Result<bool> linalg_norm(Builder& b) {
   x = wide(b, b.cast(x, d));
   const auto finish = [&](Value* v) { return b.replace(b.cast(v, d)); };
   if (named) {
-    if (b.call.text("ord") != "fro") return b.refuse("asks for a norm from singular values, for which the runtime has no kernel");
+    if (b.call.text("ord") != "fro")
+      return b.refuse("asks for a norm from singular values, for which the runtime has no kernel");
     return finish(p_norm(b, x, 2, dims, keep));
   }
   const bool no_order = ir::is_none(b.arg("ord"));

@@ -1,4 +1,5 @@
-// Other names for one operator, numbers given where the schema says Tensor, and overloads without a kernel of their own.
+// Other names for one operator, numbers given where the schema says Tensor, and overloads without a kernel of their
+// own.
 #include <algorithm>
 #include <array>
 

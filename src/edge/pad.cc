@@ -37,7 +37,8 @@ Result<bool> pad_as(Builder& b, std::string_view mode) {
   if (mode == "circular") return b.replace(circular(b, x, numbers));
   const size_t n = numbers.size() / 2;
   if (n < 1 || n > 3) return b.refuse("pads more than three dims, for which the runtime has no kernel");
-  const std::string name = std::string(mode == "reflect" ? "reflection_pad" : "replication_pad") + std::to_string(n) + "d";
+  const std::string name =
+      std::string(mode == "reflect" ? "reflection_pad" : "replication_pad") + std::to_string(n) + "d";
   return b.replace(b.make(name, {x, pads}));
 }
 
@@ -92,7 +93,8 @@ Result<bool> pixel_shuffle(Builder& b) {
   const auto batch = static_cast<int64_t>(open.size());
   auto order = iota(batch);
   if (down) {
-    for (const SymInt& size : {s[n - 3], SymInt::floordiv(s[n - 2], r), r, SymInt::floordiv(s[n - 1], r), r}) open.push_back(size);
+    for (const SymInt& size : {s[n - 3], SymInt::floordiv(s[n - 2], r), r, SymInt::floordiv(s[n - 1], r), r})
+      open.push_back(size);
     for (const int64_t d : {0, 2, 4, 1, 3}) order.push_back(batch + d);
   } else {
     for (const SymInt& size : {SymInt::floordiv(s[n - 3], r * r), r, r, s[n - 2], s[n - 1]}) open.push_back(size);
@@ -107,10 +109,14 @@ Result<bool> rot90(Builder& b) {
   Value* x = b.in();
   const auto dims = b.dims("dims", b.rank(x), false);
   switch (((b.integer("k") % 4) + 4) % 4) {
-    case 1: return b.replace(b.transpose(b.flip(x, {dims[1]}), dims[0], dims[1]));
-    case 2: return b.replace(b.flip(x, dims));
-    case 3: return b.replace(b.transpose(b.flip(x, {dims[0]}), dims[0], dims[1]));
-    default: return b.replace(x);
+    case 1:
+      return b.replace(b.transpose(b.flip(x, {dims[1]}), dims[0], dims[1]));
+    case 2:
+      return b.replace(b.flip(x, dims));
+    case 3:
+      return b.replace(b.transpose(b.flip(x, {dims[0]}), dims[0], dims[1]));
+    default:
+      return b.replace(x);
   }
 }
 

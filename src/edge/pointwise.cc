@@ -29,8 +29,7 @@ Value* float_of(Builder& b, Value* x) { return is_float(b.dtype(x)) ? x : b.cast
 Result<bool> rsub(Builder& b) {
   Value* x = b.in();
   const Arg alpha = b.arg("alpha");
-  if (b.call.op().overload == "Tensor")
-    return b.replace(b.make("sub.Tensor", {b.arg("other"), x}, {{"alpha", alpha}}));
+  if (b.call.op().overload == "Tensor") return b.replace(b.make("sub.Tensor", {b.arg("other"), x}, {{"alpha", alpha}}));
   if (!b.upstream) return false;
   return b.replace(b.rsub(b.arg("other"), scaled(b, x, alpha)));
 }
@@ -88,7 +87,8 @@ Result<bool> rad2deg(Builder& b) { return b.replace(b.mul(float_of(b, b.in()), 1
 Result<bool> deg2rad(Builder& b) { return b.replace(b.mul(float_of(b, b.in()), M_PI / 180.0)); }
 
 Value* sign_bit(Builder& b, Value* x) {
-  if (!real_float(b, x)) return is_integer(b.dtype(x)) ? lt(b, x, SymInt(0)) : b.full(x->type.sizes, false, DType::Bool);
+  if (!real_float(b, x))
+    return is_integer(b.dtype(x)) ? lt(b, x, SymInt(0)) : b.full(x->type.sizes, false, DType::Bool);
   // atan2(0, x) is pi exactly where the sign bit is set, -0 included.
   Value* zero = b.number_tensor(0.0, b.dtype(x));
   return gt(b, b.make("atan2", {zero, x}), 1.0);
@@ -99,8 +99,7 @@ Result<bool> copysign(Builder& b) {
   Value* x = float_of(b, b.in());
   const Arg other = b.arg("other");
   Value* size = b.unary("abs", x);
-  if (const auto number = literal(other))
-    return b.replace(std::signbit(*number) ? b.neg(size) : size);
+  if (const auto number = literal(other)) return b.replace(std::signbit(*number) ? b.neg(size) : size);
   Value* y = std::get<Value*>(other);
   return b.replace(b.cast(b.where(sign_bit(b, y), b.neg(size), size), b.out_type().dtype));
 }
@@ -120,7 +119,8 @@ Result<bool> isclose(Builder& b) {
   Value* x = b.in();
   Value* y = b.in("other");
   Value* close = eq(b, x, y);
-  if (b.call.flag("equal_nan") && real_float(b, x)) close = either(b, close, both(b, b.unary("isnan", x), b.unary("isnan", y)));
+  if (b.call.flag("equal_nan") && real_float(b, x))
+    close = either(b, close, both(b, b.unary("isnan", x), b.unary("isnan", y)));
   Value* gap = b.unary("abs", b.sub(x, y));
   Value* allowed = b.add(b.unary("abs", b.mul(y, b.arg("rtol"))), b.arg("atol"));
   Value* near = b.make("le.Tensor", {gap, allowed});
@@ -157,7 +157,9 @@ Result<bool> logaddexp(Builder& b) {
 Result<bool> xlogy(Builder& b) {
   const Arg self = b.arg("self"), other = b.arg("other");
   const DType d = b.out_type().dtype;
-  const auto tensor = [&](const Arg& arg) { return is_tensor(arg) ? b.cast(std::get<Value*>(arg), d) : b.number_tensor(arg, d); };
+  const auto tensor = [&](const Arg& arg) {
+    return is_tensor(arg) ? b.cast(std::get<Value*>(arg), d) : b.number_tensor(arg, d);
+  };
   Value* x = tensor(self);
   Value* y = tensor(other);
   Value* log = b.unary(b.base() == "special_xlog1py" ? "log1p" : "log", y);
@@ -165,9 +167,7 @@ Result<bool> xlogy(Builder& b) {
   return b.replace(b.where(b.unary("isnan", y), kNan, out, d));
 }
 
-Result<bool> hypot(Builder& b) {
-  return b.replace(b.unary("sqrt", b.add(b.square(b.in()), b.square(b.in("other")))));
-}
+Result<bool> hypot(Builder& b) { return b.replace(b.unary("sqrt", b.add(b.square(b.in()), b.square(b.in("other"))))); }
 
 Result<bool> fmax(Builder& b) {
   Value* x = b.in();
@@ -224,7 +224,8 @@ Result<bool> masked_fill(Builder& b) {
 
 Result<bool> remainder_of_number(Builder& b) {
   Value* y = b.in("other");
-  return b.replace(b.make("remainder.Tensor", {b.number_tensor(b.arg("self"), wrapped_dtype(b.arg("self"), b.dtype(y))), y}));
+  return b.replace(
+      b.make("remainder.Tensor", {b.number_tensor(b.arg("self"), wrapped_dtype(b.arg("self"), b.dtype(y))), y}));
 }
 
 Result<bool> floor_divide(Builder& b) {

@@ -1,5 +1,5 @@
-// Pools in one and three dims, adaptive pools, and max_pool2d where the kernel with indices must serve. The default mode
-// keeps max_pool2d, avg_pool2d and _adaptive_avg_pool2d whole.
+// Pools in one and three dims, adaptive pools, and max_pool2d where the kernel with indices must serve. The default
+// mode keeps max_pool2d, avg_pool2d and _adaptive_avg_pool2d whole.
 #include <algorithm>
 
 #include "edge/table.h"
@@ -41,8 +41,8 @@ Result<bool> pool1d(Builder& b) {
   }
   const bool indices = b.base() == "max_pool1d_with_indices" && b.used(1);
   const char* name = indices ? "max_pool2d_with_indices" : "max_pool2d";
-  const auto outs = b.make_all(name, {open, two(1, w.kernel[0]), two(1, w.stride[0]), two(0, w.padding[0]),
-                                      two(1, w.dilation[0]), ceil});
+  const auto outs = b.make_all(
+      name, {open, two(1, w.kernel[0]), two(1, w.stride[0]), two(0, w.padding[0]), two(1, w.dilation[0]), ceil});
   Value* out = b.squeeze(outs[0], dim);
   if (b.base() == "max_pool1d") return b.replace(out);
   return b.replace({out, indices ? b.squeeze(outs[1], dim) : nullptr});
@@ -50,8 +50,8 @@ Result<bool> pool1d(Builder& b) {
 
 // The indices' kernel gives the values as well.
 Result<bool> max_pool2d(Builder& b) {
-  const auto outs = b.make_all("max_pool2d_with_indices", {b.in(), b.arg("kernel_size"), b.arg("stride"), b.arg("padding"),
-                                                           b.arg("dilation"), b.arg("ceil_mode")});
+  const auto outs = b.make_all("max_pool2d_with_indices", {b.in(), b.arg("kernel_size"), b.arg("stride"),
+                                                           b.arg("padding"), b.arg("dilation"), b.arg("ceil_mode")});
   return b.replace(outs[0]);
 }
 
@@ -63,8 +63,8 @@ Result<bool> without_indices(Builder& b) {
   return b.replace({out, nullptr});
 }
 
-// x [.., D, H, W] seen as [N, C * D, H, W] resp. [N, C, D, H * W]: a maximum or an average over a box is one over H and W,
-// then one over D.
+// x [.., D, H, W] seen as [N, C * D, H, W] resp. [N, C, D, H * W]: a maximum or an average over a box is one over H and
+// W, then one over D.
 Result<bool> pool3d(Builder& b) {
   Value* x = b.in();
   const bool average = b.base() == "avg_pool3d";
@@ -73,15 +73,17 @@ Result<bool> pool3d(Builder& b) {
   if (!batched) x = b.unsqueeze(x, 0);
   const bool ceil = b.call.flag("ceil_mode");
   const SymInt n = b.size(x, 0), c = b.size(x, 1), d = b.size(x, 2);
-  const auto pool = [&](Value* v, int64_t kh, int64_t kw, int64_t sh, int64_t sw, int64_t ph, int64_t pw, int64_t dh, int64_t dw) {
-    if (!average)
-      return b.make("max_pool2d", {v, two(kh, kw), two(sh, sw), two(ph, pw), two(dh, dw), ceil});
+  const auto pool = [&](Value* v, int64_t kh, int64_t kw, int64_t sh, int64_t sw, int64_t ph, int64_t pw, int64_t dh,
+                        int64_t dw) {
+    if (!average) return b.make("max_pool2d", {v, two(kh, kw), two(sh, sw), two(ph, pw), two(dh, dw), ceil});
     Arg divisor;
     if (!ir::is_none(b.arg("divisor_override"))) divisor = SymInt(1);
-    return b.make("avg_pool2d", {v, two(kh, kw), two(sh, sw), two(ph, pw), ceil, b.call.flag("count_include_pad"), divisor});
+    return b.make("avg_pool2d",
+                  {v, two(kh, kw), two(sh, sw), two(ph, pw), ceil, b.call.flag("count_include_pad"), divisor});
   };
   Value* plane = b.view(x, {n, c * d, b.size(x, 3), b.size(x, 4)});
-  plane = pool(plane, w.kernel[1], w.kernel[2], w.stride[1], w.stride[2], w.padding[1], w.padding[2], w.dilation[1], w.dilation[2]);
+  plane = pool(plane, w.kernel[1], w.kernel[2], w.stride[1], w.stride[2], w.padding[1], w.padding[2], w.dilation[1],
+               w.dilation[2]);
   const SymInt oh = b.size(plane, 2), ow = b.size(plane, 3);
   Value* column = b.view(plane, {n, c, d, oh * ow});
   column = pool(column, w.kernel[0], 1, w.stride[0], 1, w.padding[0], 0, w.dilation[0], 1);

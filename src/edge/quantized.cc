@@ -1,5 +1,5 @@
-// Affine quantisation in blocks (torchao) and in groups, as arithmetic. The quantized_decomposed operators per tensor, per
-// channel and per token have kernels of their own.
+// Affine quantisation in blocks (torchao) and in groups, as arithmetic. The quantized_decomposed operators per tensor,
+// per channel and per token have kernels of their own.
 #include <cmath>
 #include <limits>
 
@@ -79,8 +79,10 @@ Result<bool> choose_qparams(Builder& b) {
   Value* open = b.view(x, blocks.open);
   Value* low = b.clamp(b.amin(open, blocks.inner, true), Arg(), 0.0);
   Value* high = b.clamp(b.amax(open, blocks.inner, true), 0.0, Arg());
-  const double eps = b.call.opt_number("eps").value_or(
-      b.dtype(x) == DType::F16 ? 0.0009765625 : b.dtype(x) == DType::BF16 ? 0.0078125 : std::numeric_limits<float>::epsilon());
+  const double eps =
+      b.call.opt_number("eps").value_or(b.dtype(x) == DType::F16    ? 0.0009765625
+                                        : b.dtype(x) == DType::BF16 ? 0.0078125
+                                                                    : std::numeric_limits<float>::epsilon());
   Value* scale = nullptr;
   Value* zero = nullptr;
   const Type& zero_type = b.out_type(1);
@@ -104,7 +106,8 @@ Result<bool> choose_qparams(Builder& b) {
 Result<bool> dequantize_group(Builder& b) {
   Value* q = b.in("input");
   const DType out = b.out_type().dtype;
-  const SymInt rows = b.size(q, 0), groups = b.size(b.in("scales"), -1), width = SymInt::floordiv(b.size(q, -1), groups);
+  const SymInt rows = b.size(q, 0), groups = b.size(b.in("scales"), -1),
+               width = SymInt::floordiv(b.size(q, -1), groups);
   Value* x = b.cast(b.view(q, {rows, groups, width}), out);
   if (Value* zero = b.maybe("zero_points")) x = b.sub(x, b.cast(b.view(zero, {rows, groups, SymInt(1)}), out));
   x = b.mul(x, b.cast(b.view(b.in("scales"), {rows, groups, SymInt(1)}), out));
@@ -121,7 +124,10 @@ Value* in_dtype(Builder& b, Value* v, DType dtype) {
 
 // The kernels take scales as double and zero points as int64.
 Result<bool> wide_parameters(Builder& b) {
-  for (const auto& [name, dtype] : {std::pair{"scales", DType::F64}, {"scale", DType::F64}, {"zero_points", DType::I64}, {"zero_point", DType::I64}}) {
+  for (const auto& [name, dtype] : {std::pair{"scales", DType::F64},
+                                    {"scale", DType::F64},
+                                    {"zero_points", DType::I64},
+                                    {"zero_point", DType::I64}}) {
     if (b.call.op().schema.index_of(name) < 0 || !is_tensor(b.arg(name))) continue;
     Value* v = b.in(name);
     Value* wide = in_dtype(b, v, dtype);

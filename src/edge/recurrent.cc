@@ -1,5 +1,5 @@
-// LSTM, GRU and plain RNN unrolled over time: the runtime has no loop that could hold them, so the number of steps must be
-// known.
+// LSTM, GRU and plain RNN unrolled over time: the runtime has no loop that could hold them, so the number of steps must
+// be known.
 #include <functional>
 
 #include "edge/table.h"
@@ -28,8 +28,7 @@ Value* linear(Builder& b, Value* x, Value* weight, Value* bias) {
 std::vector<Value*> gates(Builder& b, Value* x, int64_t count) {
   const int64_t dim = b.rank(x) - 1;
   const SymInt width = SymInt::floordiv(b.size(x, dim), SymInt(count));
-  if (b.upstream)
-    return b.make_all("split_with_sizes", {x, IntList(static_cast<size_t>(count), width), SymInt(dim)});
+  if (b.upstream) return b.make_all("split_with_sizes", {x, IntList(static_cast<size_t>(count), width), SymInt(dim)});
   std::vector<Value*> out;
   for (int64_t i = 0; i < count; ++i) out.push_back(b.slice(x, dim, width * SymInt(i), width * SymInt(i + 1)));
   return out;
@@ -111,7 +110,8 @@ Result<std::vector<Layer>> layers_of(Builder& b, size_t count, bool biases, bool
   const size_t plain = biases ? 4 : 2;
   const bool projected = lstm && params.size() == count * (plain + 1);
   if (!projected && params.size() != count * plain)
-    return b.refuse("has " + std::to_string(params.size()) + " parameters for " + std::to_string(count) + " layers and directions");
+    return b.refuse("has " + std::to_string(params.size()) + " parameters for " + std::to_string(count) +
+                    " layers and directions");
   std::vector<Layer> out;
   for (size_t i = 0, at = 0; i < count; ++i) {
     Layer layer;
@@ -137,10 +137,13 @@ Result<bool> recurrent(Builder& b) {
   const bool batch_first = b.call.flag("batch_first"), bidirectional = b.call.flag("bidirectional");
   const int64_t layers = b.integer("num_layers");
   if (b.call.flag("train") && b.call.number("dropout") != 0 && layers > 1)
-    return b.refuse("drops elements at random: the model was exported in training mode; call model.eval() before torch.export.export");
+    return b.refuse(
+        "drops elements at random: the model was exported in training mode; call model.eval() before "
+        "torch.export.export");
   const SymInt steps = b.size(x, batch_first ? 1 : 0);
   if (!steps.is_const())
-    return b.refuse("runs over a dynamic number of steps, and the runtime has no loop for it; export it with a fixed length");
+    return b.refuse(
+        "runs over a dynamic number of steps, and the runtime has no loop for it; export it with a fixed length");
   const size_t directions = bidirectional ? 2 : 1;
   EL_TRY(const auto params, layers_of(b, static_cast<size_t>(layers) * directions, b.call.flag("has_biases"), lstm));
   Value* h0 = lstm ? b.call.tensors("hx").at(0) : b.in("hx");
@@ -184,14 +187,8 @@ Result<bool> single(Builder& b) {
 }
 
 constexpr Entry kEntries[] = {
-    {"lstm.input", recurrent},
-    {"gru.input", recurrent},
-    {"rnn_tanh.input", recurrent},
-    {"rnn_relu.input", recurrent},
-    {"lstm_cell", single},
-    {"gru_cell", single},
-    {"rnn_tanh_cell", single},
-    {"rnn_relu_cell", single},
+    {"lstm.input", recurrent}, {"gru.input", recurrent}, {"rnn_tanh.input", recurrent}, {"rnn_relu.input", recurrent},
+    {"lstm_cell", single},     {"gru_cell", single},     {"rnn_tanh_cell", single},     {"rnn_relu_cell", single},
 };
 
 }  // namespace

@@ -59,8 +59,8 @@ Result<bool> logsumexp(Builder& b) {
   return b.replace(b.add(b.unary("log", sum), safe));
 }
 
-// A scan by doubling: after step k every element holds the result over the 2^k elements that end at it. log2(n) steps of
-// slices of the whole tensor.
+// A scan by doubling: after step k every element holds the result over the 2^k elements that end at it. log2(n) steps
+// of slices of the whole tensor.
 template <class Combine>
 Value* scan(Builder& b, Value* x, int64_t dim, Combine combine) {
   const int64_t n = b.size(x, dim).value();
@@ -74,7 +74,8 @@ Value* scan(Builder& b, Value* x, int64_t dim, Combine combine) {
 
 Result<bool> fixed_length(Builder& b, Value* x, int64_t dim) {
   if (b.size(x, dim).is_const()) return true;
-  return b.refuse("runs over a dynamic dim, and the runtime has neither a kernel nor a loop for it; export it with a fixed size");
+  return b.refuse(
+      "runs over a dynamic dim, and the runtime has neither a kernel nor a loop for it; export it with a fixed size");
 }
 
 Result<bool> cumprod(Builder& b) {
@@ -143,7 +144,8 @@ Value* without_nan(Builder& b, Value* x) {
 
 Result<bool> nansum(Builder& b) {
   Value* x = without_nan(b, b.in());
-  return b.replace(b.make("sum.dim_IntList", {x, int_list(dims_or_all(b, x)), keep_of(b)}, {{"dtype", b.arg("dtype")}}));
+  return b.replace(
+      b.make("sum.dim_IntList", {x, int_list(dims_or_all(b, x)), keep_of(b)}, {{"dtype", b.arg("dtype")}}));
 }
 
 Result<bool> nanmean(Builder& b) {
@@ -244,7 +246,8 @@ Result<bool> cosine_similarity(Builder& b) {
 
 Result<bool> pairwise_distance(Builder& b) {
   Value* gap = b.add(b.sub(b.in("x1"), b.in("x2")), b.arg("eps"));
-  return b.replace(b.make("linalg_vector_norm", {gap, b.arg("p"), IntList{SymInt(b.rank(gap) - 1)}, b.call.flag("keepdim")}));
+  return b.replace(
+      b.make("linalg_vector_norm", {gap, b.arg("p"), IntList{SymInt(b.rank(gap) - 1)}, b.call.flag("keepdim")}));
 }
 
 // Distances between all rows; the kernel takes any p.

@@ -1,5 +1,6 @@
-// Resampling. The kernels are upsample_bilinear2d.vec and upsample_nearest2d.vec; every other kind is linear in its input
-// and works on one dim at a time, so it is a matrix product with constant weights (or, for nearest, a constant index).
+// Resampling. The kernels are upsample_bilinear2d.vec and upsample_nearest2d.vec; every other kind is linear in its
+// input and works on one dim at a time, so it is a matrix product with constant weights (or, for nearest, a constant
+// index).
 #include <algorithm>
 #include <cmath>
 
@@ -11,9 +12,9 @@ namespace {
 enum class Kind : uint8_t { Nearest, NearestExact, Linear, Cubic, LinearAa, CubicAa };
 
 struct Request {
-  int64_t first = 2;                   // the first resized dim
-  std::vector<int64_t> in, out;        // sizes
-  std::vector<double> scales;          // scale factors given, 0 where not
+  int64_t first = 2;             // the first resized dim
+  std::vector<int64_t> in, out;  // sizes
+  std::vector<double> scales;    // scale factors given, 0 where not
   bool align_corners = false;
 };
 
@@ -73,9 +74,12 @@ std::vector<float> weights(Kind kind, const Request& r, size_t i) {
       for (int64_t at = first; at < last; ++at) {
         const double d = std::fabs((static_cast<double>(at) - centre + 0.5) * shrink);
         double tap = 0;
-        if (kind == Kind::LinearAa) tap = d < 1 ? 1 - d : 0;
-        else if (d < 1) tap = ((-0.5 + 2) * d - (-0.5 + 3)) * d * d + 1;
-        else if (d < 2) tap = (((d - 5) * d + 8) * d - 4) * -0.5;
+        if (kind == Kind::LinearAa)
+          tap = d < 1 ? 1 - d : 0;
+        else if (d < 1)
+          tap = ((-0.5 + 2) * d - (-0.5 + 3)) * d * d + 1;
+        else if (d < 2)
+          tap = (((d - 5) * d + 8) * d - 4) * -0.5;
         taps.push_back(tap);
         total += tap;
       }
@@ -168,7 +172,8 @@ Result<bool> nearest2d(Builder& b) {
   const auto* given = std::get_if<std::vector<double>>(&b.arg("scale_factors"));
   if (given == nullptr || !x->type.is_static() || given->size() != 2) return false;
   for (int64_t i = 0; i < 2; ++i) {
-    const int64_t in = b.size(x, i - 2).value(), out = b.out_type().sizes[static_cast<size_t>(b.rank(x) - 2 + i)].value();
+    const int64_t in = b.size(x, i - 2).value(),
+                  out = b.out_type().sizes[static_cast<size_t>(b.rank(x) - 2 + i)].value();
     const double scale = (*given)[static_cast<size_t>(i)];
     if ((out == in && scale != 1) || (out == 2 * in && scale != 2)) return resize<Kind::Nearest, 2>(b);
   }
@@ -189,7 +194,8 @@ Result<bool> to_vec(Builder& b) {
     for (int64_t i = 0; i < 2; ++i) {
       const SymInt in = b.size(x, i - 2), out = b.out_type().sizes[static_cast<size_t>(b.rank(x) - 2 + i)];
       if (!in.is_const() || !out.is_const() ||
-          static_cast<int64_t>(std::floor(static_cast<double>(in.value()) * scales[static_cast<size_t>(i)])) != out.value())
+          static_cast<int64_t>(std::floor(static_cast<double>(in.value()) * scales[static_cast<size_t>(i)])) !=
+              out.value())
         return b.refuse("has scale factors that do not give its output size");
     }
   }
@@ -246,7 +252,8 @@ Result<bool> affine_grid(Builder& b) {
     points.push_back(1.0F);
   }
   const auto width = static_cast<int64_t>(n + 1);
-  Value* base = b.constant("affine_points", TensorData::of(DType::F32, {1, count, width}, points).converted(b.dtype(theta)));
+  Value* base =
+      b.constant("affine_points", TensorData::of(DType::F32, {1, count, width}, points).converted(b.dtype(theta)));
   Value* moved = b.make("matmul", {base, b.transpose(theta, 1, 2)});
   return b.replace(b.view(moved, b.out_type().sizes));
 }

@@ -1,5 +1,5 @@
-// Sorting without a sort kernel. A stable order is a rank: element i stands at the number of elements before it, that is
-// smaller ones plus equal ones with a smaller index. Ranks come from one comparison of the dim with itself (n * n
+// Sorting without a sort kernel. A stable order is a rank: element i stands at the number of elements before it, that
+// is smaller ones plus equal ones with a smaller index. Ranks come from one comparison of the dim with itself (n * n
 // elements), so long dims go through the topk kernel, which is not stable, where nobody sees the order of equals.
 #include <limits>
 
@@ -22,7 +22,8 @@ Value* before(Builder& b, Value* x, Value* y, bool descending) {
   if (!is_float(b.dtype(x))) return less;
   Value* x_nan = b.unary("isnan", x);
   Value* y_nan = b.unary("isnan", y);
-  Value* only = descending ? b.make("logical_and", {x_nan, b.logical_not(y_nan)}) : b.make("logical_and", {y_nan, b.logical_not(x_nan)});
+  Value* only = descending ? b.make("logical_and", {x_nan, b.logical_not(y_nan)})
+                           : b.make("logical_and", {y_nan, b.logical_not(x_nan)});
   return b.make("logical_or", {less, only});
 }
 
@@ -65,8 +66,10 @@ Result<Sorted> sorted(Builder& b, Value* x, int64_t dim, bool descending, bool w
     if (n.upper() > kMaxRanked && want_indices && n.upper() > 65536)
       return b.refuse("sorts more than 65536 elements with their indices, for which the runtime has no stable kernel");
     if (want_indices)
-      return b.refuse("gives indices over " + n.str() + " elements in a stable order, which the runtime's topk kernel does not keep; "
-                      "edgelift sorts at most " + std::to_string(kMaxRanked) + " of a fixed number with indices");
+      return b.refuse("gives indices over " + n.str() +
+                      " elements in a stable order, which the runtime's topk kernel does not keep; "
+                      "edgelift sorts at most " +
+                      std::to_string(kMaxRanked) + " of a fixed number with indices");
     const auto outs = b.make_all("topk", {x, n, SymInt(dim), descending, true});
     return Sorted{outs[0], nullptr};
   }
@@ -118,7 +121,8 @@ Result<bool> median(Builder& b) {
   const SymInt n = b.size(x, dim);
   const bool indices = !whole && b.used(1);
   if (indices && is_float(b.dtype(x)))
-    return b.refuse("gives the index of the median, which eager does not define for equal values; take the value alone");
+    return b.refuse(
+        "gives the index of the median, which eager does not define for equal values; take the value alone");
   EL_TRY(const Sorted all, sorted(b, x, dim, false, indices));
   const SymInt middle = SymInt::floordiv(n - SymInt(1), SymInt(2));
   const bool keep = !whole && b.call.flag("keepdim");
@@ -163,7 +167,8 @@ Result<bool> quantile(Builder& b) {
   if (flat) x = b.view(x, {x->type.sym_numel()});
   const int64_t dim = flat ? 0 : b.dim("dim", r);
   const SymInt n = b.size(x, dim);
-  if (!n.is_const()) return b.refuse("runs over a dynamic dim, for which the runtime has no kernel; export it with a fixed size");
+  if (!n.is_const())
+    return b.refuse("runs over a dynamic dim, for which the runtime has no kernel; export it with a fixed size");
   std::vector<double> qs;
   bool list = false;
   if (const auto q = literal(b.arg("q"))) {
@@ -189,7 +194,8 @@ Result<bool> nanmedian(Builder& b) {
   Value* x = b.in();
   const bool whole = b.node().results.size() == 1;
   if (!whole && b.used(1))
-    return b.refuse("gives the index of the median, which eager does not define for equal values; take the value alone");
+    return b.refuse(
+        "gives the index of the median, which eager does not define for equal values; take the value alone");
   if (whole) x = b.view(x, {x->type.sym_numel()});
   const int64_t dim = whole ? 0 : b.dim("dim", b.rank(x));
   EL_TRY(const Sorted all, sorted(b, x, dim, false, false));

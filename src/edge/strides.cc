@@ -88,11 +88,13 @@ Strides pointwise_strides(const ir::Value* operand) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   // Outermost first: the larger stride; where that is not known the dims keep their places.
   const auto outer = [&](size_t a, size_t b) {
-    return strides[a].is_const() && strides[b].is_const() ? strides[a].value() > strides[b].value()
-                                                          : known_le(strides[b], strides[a]) && !known_le(strides[a], strides[b]);
+    return strides[a].is_const() && strides[b].is_const()
+               ? strides[a].value() > strides[b].value()
+               : known_le(strides[b], strides[a]) && !known_le(strides[a], strides[b]);
   };
   for (size_t i = 1; i < order.size(); ++i)
-    for (size_t k = i; k > 0 && sizes[order[k]] != SymInt(1) && outer(order[k], order[k - 1]); --k) std::swap(order[k], order[k - 1]);
+    for (size_t k = i; k > 0 && sizes[order[k]] != SymInt(1) && outer(order[k], order[k - 1]); --k)
+      std::swap(order[k], order[k - 1]);
   Strides out(sizes.size());
   SymInt step = 1;
   for (size_t k = order.size(); k-- > 0;) {

@@ -21,7 +21,9 @@ bool has_number_for_tensor(const Node& node) {
 
 DType number_dtype(const Arg& number) {
   if (const auto* v = std::get_if<Value*>(&number))
-    return (*v)->type.kind == Type::Kind::Bool ? DType::Bool : (*v)->type.kind == Type::Kind::Int ? DType::I64 : DType::F32;
+    return (*v)->type.kind == Type::Kind::Bool  ? DType::Bool
+           : (*v)->type.kind == Type::Kind::Int ? DType::I64
+                                                : DType::F32;
   if (std::holds_alternative<bool>(number)) return DType::Bool;
   return std::holds_alternative<SymInt>(number) ? DType::I64 : DType::F32;
 }
@@ -30,11 +32,16 @@ DType number_dtype(const Arg& number) {
 std::string scalar_overload(const ir::Op& op, const ir::OpTable& ops) {
   if (op.ns != "aten") return {};
   std::string name;
-  if (op.overload == "Tensor") name = op.base + ".Scalar";
-  else if (op.overload == "Tensor_mode") name = op.base + ".Scalar_mode";
-  else if (op.is("pow", "Tensor_Tensor")) name = "pow.Tensor_Scalar";
-  else if (op.is("floor_divide", "default")) name = "floor_divide.Scalar";
-  if (op.is("bitwise_left_shift", "Tensor") || op.is("bitwise_right_shift", "Tensor")) name = op.base + ".Tensor_Scalar";
+  if (op.overload == "Tensor")
+    name = op.base + ".Scalar";
+  else if (op.overload == "Tensor_mode")
+    name = op.base + ".Scalar_mode";
+  else if (op.is("pow", "Tensor_Tensor"))
+    name = "pow.Tensor_Scalar";
+  else if (op.is("floor_divide", "default"))
+    name = "floor_divide.Scalar";
+  if (op.is("bitwise_left_shift", "Tensor") || op.is("bitwise_right_shift", "Tensor"))
+    name = op.base + ".Tensor_Scalar";
   return !name.empty() && ops.find(name) != nullptr ? name : std::string();
 }
 
@@ -47,7 +54,8 @@ Result<bool> numbers(Builder& b) {
   bool any_tensor = false;
   for (size_t i = 0; i < args.size(); ++i) {
     if (!is_tensor_kind(specs[i].kind)) continue;
-    if (is_number(args[i])) at.push_back(i);
+    if (is_number(args[i]))
+      at.push_back(i);
     else if (is_tensor(args[i])) {
       const DType d = std::get<Value*>(args[i])->type.dtype;
       beside = any_tensor ? promote(beside, d) : d;
@@ -92,7 +100,8 @@ void order_inputs(ir::Program& program, const ir::OpTable& ops) {
     for (Value* input : std::vector<Value*>(method->inputs())) {
       const auto& order = input->type.dim_order;
       if (!input->type.is_tensor() || order.empty() || input->users.empty()) continue;
-      const bool channels_last = order == std::vector<uint8_t>{0, 2, 3, 1} || order == std::vector<uint8_t>{0, 2, 3, 4, 1};
+      const bool channels_last =
+          order == std::vector<uint8_t>{0, 2, 3, 1} || order == std::vector<uint8_t>{0, 2, 3, 4, 1};
       if (channels_last) continue;
       rewriter.set_insert_point(method->first());
       rewriter.set_origin(nullptr);

@@ -18,7 +18,8 @@ Result<bool> to_permute(Builder& b) {
   } else if (base == "numpy_T") {
     std::reverse(order.begin(), order.end());
   } else if (base == "mT" || base == "mH" || base == "matrix_H" || base == "adjoint") {
-    if (is_complex(b.dtype(x)) && base != "mT") return b.refuse("conjugates complex numbers, for which the runtime has no kernel");
+    if (is_complex(b.dtype(x)) && base != "mT")
+      return b.refuse("conjugates complex numbers, for which the runtime has no kernel");
     std::swap(order.at(static_cast<size_t>(r - 1)), order.at(static_cast<size_t>(r - 2)));
   } else {  // transpose.int, swapaxes, swapdims
     const char* first = base == "transpose" || base == "swapdims" ? "dim0" : "axis0";
@@ -54,9 +55,7 @@ Result<bool> reshape(Builder& b) {
 
 Result<bool> plain_view(Builder& b) { return b.replace(b.make("view", {b.in(), IntList(b.out_type().sizes)})); }
 
-Result<bool> expand_as(Builder& b) {
-  return b.replace(b.make("expand", {b.in(), IntList(b.out_type().sizes)}));
-}
+Result<bool> expand_as(Builder& b) { return b.replace(b.make("expand", {b.in(), IntList(b.out_type().sizes)})); }
 
 Result<bool> squeeze(Builder& b) {
   Value* x = b.in();
@@ -74,7 +73,8 @@ Result<bool> squeeze(Builder& b) {
 
 Result<bool> narrow(Builder& b) {
   Value* x = b.in();
-  if (b.call.op().overload == "Tensor") return b.refuse("takes its start from a tensor, which slices of the runtime cannot");
+  if (b.call.op().overload == "Tensor")
+    return b.refuse("takes its start from a tensor, which slices of the runtime cannot");
   const int64_t dim = b.dim("dim", b.rank(x));
   SymInt start = b.call.sym_int("start");
   if (start.is_const() && start.value() < 0) start = start + b.size(x, dim);
@@ -87,10 +87,14 @@ Result<bool> split(Builder& b) {
   const int64_t r = b.rank(x);
   const std::string& base = b.base();
   int64_t dim = 0;
-  if (base == "hsplit") dim = r == 1 ? 0 : 1;
-  else if (base == "vsplit") dim = 0;
-  else if (base == "dsplit") dim = 2;
-  else dim = b.dim("dim", r);
+  if (base == "hsplit")
+    dim = r == 1 ? 0 : 1;
+  else if (base == "vsplit")
+    dim = 0;
+  else if (base == "dsplit")
+    dim = 2;
+  else
+    dim = b.dim("dim", r);
   IntList sizes;
   for (const Value* part : b.node().results) sizes.push_back(b.size(part, dim));
   return b.replace(b.make_all("split_with_sizes", {x, std::move(sizes), SymInt(dim)}));
@@ -124,8 +128,10 @@ Result<bool> to(Builder& b) {
   if (schema.index_of("copy") >= 0) copy = b.call.flag("copy");
   bool relaid = false;
   if (const auto* f = std::get_if<ir::MemoryFormat>(&format)) {
-    if (*f == ir::MemoryFormat::Contiguous) relaid = !is_contiguous(x);
-    else if (*f != ir::MemoryFormat::Preserve) relaid = !is_channels_last(x);
+    if (*f == ir::MemoryFormat::Contiguous)
+      relaid = !is_contiguous(x);
+    else if (*f != ir::MemoryFormat::Preserve)
+      relaid = !is_channels_last(x);
   }
   if (b.dtype(x) == wanted && !copy && !relaid) return b.replace(x);
   std::vector<Arg> args = {x};

@@ -8,12 +8,17 @@ namespace edgelift::emit {
 namespace {
 
 Error missing_kernels(const MissingKernels& missing) {
-  std::string text = missing.size() == 1 ? "an operator cannot be run by the ExecuTorch runtime:"
-                                         : fmt::format("{} operators cannot be run by the ExecuTorch runtime:", missing.size());
+  std::string text = missing.size() == 1
+                         ? "an operator cannot be run by the ExecuTorch runtime:"
+                         : fmt::format("{} operators cannot be run by the ExecuTorch runtime:", missing.size());
   bool first = true;
   for (const auto& [key, kernel] : missing) {
-    text += fmt::format("{} {} ({}{}{}: {})", first ? "" : ";", kernel.op, kernel.count == 1 ? "once" : fmt::format("{} times", kernel.count),
-                        kernel.source_line.empty() ? "" : kernel.count == 1 ? ", at " : ", first at ", kernel.source_line, kernel.why);
+    text += fmt::format("{} {} ({}{}{}: {})", first ? "" : ";", kernel.op,
+                        kernel.count == 1 ? "once" : fmt::format("{} times", kernel.count),
+                        kernel.source_line.empty() ? ""
+                        : kernel.count == 1        ? ", at "
+                                                   : ", first at ",
+                        kernel.source_line, kernel.why);
     first = false;
   }
   text += "; with --allow-missing-kernels the file is written for a runtime that registers them";

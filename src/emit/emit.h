@@ -12,11 +12,11 @@
 namespace edgelift::emit {
 
 struct Options {
-  bool plan_inputs = true;    // inputs get planned memory (a copy on set_input), else the caller's pointer is used
+  bool plan_inputs = true;  // inputs get planned memory (a copy on set_input), else the caller's pointer is used
   bool plan_outputs = true;
   bool allow_missing_kernels = false;
-  bool in_place = true;       // element-wise kernels may write over an operand that nobody reads any more
-  bool frames = false;        // write the source line of each instruction into the file, for profiles
+  bool in_place = true;  // element-wise kernels may write over an operand that nobody reads any more
+  bool frames = false;   // write the source line of each instruction into the file, for profiles
 };
 
 struct MemoryPlan {

@@ -37,7 +37,8 @@ class MethodEmitter {
   Status delegate_call(const ir::Node& node);
   Status add_blob(size_t number);
   Status kernel_call(const ir::Node& node);
-  Status call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args, bool convert_results);
+  Status call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args,
+                           bool convert_results);
   Status in_place_call(const ir::Node& node);
   void report_missing(const ops::OpRecord& record, const std::string& why, const ir::Node& node);
 
@@ -77,13 +78,14 @@ class MethodEmitter {
   State state_;
   KernelArgs args_;
   std::unordered_map<const ir::Value*, int32_t> index_;
-  std::unordered_set<const ir::Value*> outputs_;          // what the caller gets
-  std::unordered_set<const ir::Value*> kept_;             // that, and what is written back
-  std::vector<uint64_t> last_use_;                        // of each block, by the values in it so far
-  std::unordered_map<int32_t, int32_t> row_major_twins_;  // tensor in another dim order -> its elements in row-major order
-  std::unordered_map<int32_t, int32_t> shared_;           // run-time view -> the tensor that it points into
-  std::unordered_map<size_t, int32_t> delegates_;         // of the program -> of the plan
-  std::vector<int32_t> whole_life_;                       // blocks that keep their contents between calls
+  std::unordered_set<const ir::Value*> outputs_;  // what the caller gets
+  std::unordered_set<const ir::Value*> kept_;     // that, and what is written back
+  std::vector<uint64_t> last_use_;                // of each block, by the values in it so far
+  std::unordered_map<int32_t, int32_t>
+      row_major_twins_;                            // tensor in another dim order -> its elements in row-major order
+  std::unordered_map<int32_t, int32_t> shared_;    // run-time view -> the tensor that it points into
+  std::unordered_map<size_t, int32_t> delegates_;  // of the program -> of the plan
+  std::vector<int32_t> whole_life_;                // blocks that keep their contents between calls
   bool row_major_args_ = false;
 };
 

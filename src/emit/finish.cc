@@ -38,8 +38,10 @@ Status MethodEmitter::outputs() {
     EL_TRY(const int32_t from, operand(output.value));
     if (from == to) continue;  // unchanged, or written where it was computed
     writes.push_back({to, from});
-    if (const int32_t block = block_of(to); block >= 0) written_blocks.insert(block);
-    else written_inputs.insert(root_of(to));
+    if (const int32_t block = block_of(to); block >= 0)
+      written_blocks.insert(block);
+    else
+      written_inputs.insert(root_of(to));
   }
   const auto will_change = [&](int32_t index) {
     const int32_t block = block_of(index);
@@ -62,14 +64,17 @@ Status MethodEmitter::outputs() {
     if (output.kind != ir::OutputSpec::Kind::User) continue;
     if (output.value == nullptr) {
       auto index = args_.literal(output.literal);
-      if (!index) return input_error(fmt::format("method {}: output {} {}", graph_.name(), plan_.outputs.size(), index.error().message));
+      if (!index)
+        return input_error(
+            fmt::format("method {}: output {} {}", graph_.name(), plan_.outputs.size(), index.error().message));
       plan_.outputs.push_back(*index);
       continue;
     }
     EL_TRY(const int32_t index, operand(output.value));
     plan_.outputs.push_back(save(index));
   }
-  for (const Write& write : writes) caller_.call("aten::copy_", {write.target, write.source, values_.flag(false), write.target});
+  for (const Write& write : writes)
+    caller_.call("aten::copy_", {write.target, write.source, values_.flag(false), write.target});
   return Ok{};
 }
 
@@ -105,7 +110,8 @@ void MethodEmitter::place(MemoryPlan& memory) {
   }
   for (const int32_t input : plan_.inputs) touch(input, 0);
   for (const int32_t output : plan_.outputs) touch(output, end);
-  for (const int32_t block : whole_life_) blocks[static_cast<size_t>(block)].first = 0, blocks[static_cast<size_t>(block)].last = end;
+  for (const int32_t block : whole_life_)
+    blocks[static_cast<size_t>(block)].first = 0, blocks[static_cast<size_t>(block)].last = end;
   for (Block& block : blocks) {
     EL_CHECK(block.last >= 0, "planned memory that no instruction uses");
   }

@@ -8,10 +8,14 @@ namespace {
 // c10::MemoryFormat's numbers, which the kernels compare with.
 int64_t memory_format_number(ir::MemoryFormat format) {
   switch (format) {
-    case ir::MemoryFormat::Contiguous: return 0;
-    case ir::MemoryFormat::Preserve: return 1;
-    case ir::MemoryFormat::ChannelsLast: return 2;
-    case ir::MemoryFormat::ChannelsLast3d: return 3;
+    case ir::MemoryFormat::Contiguous:
+      return 0;
+    case ir::MemoryFormat::Preserve:
+      return 1;
+    case ir::MemoryFormat::ChannelsLast:
+      return 2;
+    case ir::MemoryFormat::ChannelsLast3d:
+      return 3;
   }
   EL_UNREACHABLE("memory format");
 }
@@ -32,7 +36,9 @@ Result<std::vector<int32_t>> KernelArgs::of(const ir::Node& node) {
         args.push_back(index);
         break;
       }
-      case ops::OpRecord::KernelArg::Kind::DimOrder: args.push_back(dim_order(node.result()->type)); break;
+      case ops::OpRecord::KernelArg::Kind::DimOrder:
+        args.push_back(dim_order(node.result()->type));
+        break;
     }
   }
   return args;
@@ -83,8 +89,11 @@ Result<int32_t> KernelArgs::by_schema(const ir::Arg& arg, ir::ArgKind kind) {
   using Kind = ir::ArgKind;
   if (ir::is_none(arg)) return values_.null();
   switch (kind) {
-    case Kind::Tensor: case Kind::OptTensor: return operand_(std::get<ir::Value*>(arg));
-    case Kind::TensorList: case Kind::OptTensorList: {
+    case Kind::Tensor:
+    case Kind::OptTensor:
+      return operand_(std::get<ir::Value*>(arg));
+    case Kind::TensorList:
+    case Kind::OptTensorList: {
       std::vector<int32_t> items;
       for (const ir::Value* value : std::get<ir::ValueList>(arg)) {
         if (value == nullptr) {
@@ -94,19 +103,40 @@ Result<int32_t> KernelArgs::by_schema(const ir::Arg& arg, ir::ArgKind kind) {
         EL_TRY(const int32_t index, operand_(value));
         items.push_back(index);
       }
-      return kind == Kind::TensorList ? values_.tensor_list(std::move(items)) : values_.optional_tensor_list(std::move(items));
+      return kind == Kind::TensorList ? values_.tensor_list(std::move(items))
+                                      : values_.optional_tensor_list(std::move(items));
     }
-    case Kind::Int: case Kind::OptInt: return scalar(arg);
-    case Kind::IntList: case Kind::OptIntList: return sizes_.list(std::get<ir::IntList>(arg));
-    case Kind::Float: case Kind::OptFloat: return real(arg);
-    case Kind::FloatList: case Kind::OptFloatList: return values_.double_list(std::get<std::vector<double>>(arg));
-    case Kind::Bool: case Kind::OptBool: return scalar(arg);
-    case Kind::BoolList: return values_.bool_list(std::get<std::vector<bool>>(arg));
-    case Kind::Scalar: case Kind::OptScalar: return scalar(arg);
-    case Kind::String: case Kind::OptString: return values_.text(std::get<std::string>(arg));
-    case Kind::ScalarType: case Kind::OptScalarType: return values_.integer(static_cast<int64_t>(std::get<DType>(arg)));
-    case Kind::MemoryFormat: case Kind::OptMemoryFormat: return values_.integer(memory_format_number(std::get<ir::MemoryFormat>(arg)));
-    case Kind::Ignored: return values_.null();
+    case Kind::Int:
+    case Kind::OptInt:
+      return scalar(arg);
+    case Kind::IntList:
+    case Kind::OptIntList:
+      return sizes_.list(std::get<ir::IntList>(arg));
+    case Kind::Float:
+    case Kind::OptFloat:
+      return real(arg);
+    case Kind::FloatList:
+    case Kind::OptFloatList:
+      return values_.double_list(std::get<std::vector<double>>(arg));
+    case Kind::Bool:
+    case Kind::OptBool:
+      return scalar(arg);
+    case Kind::BoolList:
+      return values_.bool_list(std::get<std::vector<bool>>(arg));
+    case Kind::Scalar:
+    case Kind::OptScalar:
+      return scalar(arg);
+    case Kind::String:
+    case Kind::OptString:
+      return values_.text(std::get<std::string>(arg));
+    case Kind::ScalarType:
+    case Kind::OptScalarType:
+      return values_.integer(static_cast<int64_t>(std::get<DType>(arg)));
+    case Kind::MemoryFormat:
+    case Kind::OptMemoryFormat:
+      return values_.integer(memory_format_number(std::get<ir::MemoryFormat>(arg)));
+    case Kind::Ignored:
+      return values_.null();
   }
   EL_UNREACHABLE("kind of an argument");
 }

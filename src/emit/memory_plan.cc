@@ -97,7 +97,8 @@ class Greedy {
       busy.clear();
       spans.at(first_[id], [&](uint32_t other) { busy.push_back(other); });
       for (size_t t = first_[id] + 1; t <= last_[id]; ++t) busy.insert(busy.end(), begins[t].begin(), begins[t].end());
-      std::sort(busy.begin(), busy.end(), [&](uint32_t a, uint32_t b) { return offsets[a] != offsets[b] ? offsets[a] < offsets[b] : a < b; });
+      std::sort(busy.begin(), busy.end(),
+                [&](uint32_t a, uint32_t b) { return offsets[a] != offsets[b] ? offsets[a] < offsets[b] : a < b; });
       uint64_t best = UINT64_MAX, best_gap = UINT64_MAX, end = 0;
       for (const uint32_t other : busy) {
         if (offsets[other] >= end + size && offsets[other] - end < best_gap) {
@@ -125,10 +126,12 @@ uint64_t place_in_time(std::vector<Block>& blocks) {
   std::vector<uint32_t> by_first(blocks.size()), by_last(blocks.size());
   std::iota(by_first.begin(), by_first.end(), 0);
   by_last = by_first;
-  std::stable_sort(by_first.begin(), by_first.end(), [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
-  std::stable_sort(by_last.begin(), by_last.end(), [&](uint32_t a, uint32_t b) { return blocks[a].last < blocks[b].last; });
-  std::map<uint64_t, uint64_t> gaps;                    // offset -> size
-  std::set<std::pair<uint64_t, uint64_t>> by_size;      // size, offset
+  std::stable_sort(by_first.begin(), by_first.end(),
+                   [&](uint32_t a, uint32_t b) { return blocks[a].first < blocks[b].first; });
+  std::stable_sort(by_last.begin(), by_last.end(),
+                   [&](uint32_t a, uint32_t b) { return blocks[a].last < blocks[b].last; });
+  std::map<uint64_t, uint64_t> gaps;                // offset -> size
+  std::set<std::pair<uint64_t, uint64_t>> by_size;  // size, offset
   uint64_t arena = 0;
   const auto remove = [&](std::map<uint64_t, uint64_t>::iterator gap) {
     by_size.erase({gap->second, gap->first});

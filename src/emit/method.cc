@@ -22,17 +22,26 @@ bool follows_dim_order(const ir::Node& node) {
   std::erase_if(types, [](const ir::Type* type) { return !type->is_tensor(); });
   if (std::all_of(types.begin(), types.end(), [](const ir::Type* type) { return row_major(*type); })) return true;
   return record.has(ops::kPointwise) && std::all_of(types.begin(), types.end(), [&](const ir::Type* type) {
-    return type->sizes == types[0]->sizes && type->dim_order == types[0]->dim_order;
-  });
+           return type->sizes == types[0]->sizes && type->dim_order == types[0]->dim_order;
+         });
 }
 
 }  // namespace
 
-MethodEmitter::MethodEmitter(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
-                             DelegateBlobs& blobs, MissingKernels& missing)
-    : graphs_(graphs), graph_(graph), options_(options), file_(file), blobs_(blobs), missing_(missing), values_(plan_, file),
-      caller_(plan_), sizes_(values_, caller_), state_(graph),
-      args_(values_, sizes_, [this](const ir::Value* value) { return row_major_args_ ? row_major_operand(value) : operand(value); }) {}
+MethodEmitter::MethodEmitter(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options,
+                             FileData& file, DelegateBlobs& blobs, MissingKernels& missing)
+    : graphs_(graphs),
+      graph_(graph),
+      options_(options),
+      file_(file),
+      blobs_(blobs),
+      missing_(missing),
+      values_(plan_, file),
+      caller_(plan_),
+      sizes_(values_, caller_),
+      state_(graph),
+      args_(values_, sizes_,
+            [this](const ir::Value* value) { return row_major_args_ ? row_major_operand(value) : operand(value); }) {}
 
 Result<pte::Plan> MethodEmitter::emit(MemoryPlan& memory) {
   plan_.name = graph_.name();
@@ -65,7 +74,8 @@ Error MethodEmitter::at_node(const ir::Node& node, const Error& error) const {
   const std::string line = ir::source_line(node.origin);
   const std::string op = ops::is_delegate(node) ? "a delegate's result" : ops::record(node).edge_name();
   const std::string name = node.results.empty() ? "" : " (%" + node.results[0]->name + ")";
-  return {error.kind, fmt::format("method {}: {}{}{} {}", graph_.name(), op, name, line.empty() ? "" : " at " + line, error.message)};
+  return {error.kind, fmt::format("method {}: {}{}{} {}", graph_.name(), op, name, line.empty() ? "" : " at " + line,
+                                  error.message)};
 }
 
 Status MethodEmitter::inputs() {
@@ -80,7 +90,8 @@ Status MethodEmitter::inputs() {
     if (!tensor) return at_value(*input, tensor.error());
     // What the method writes back must reach the caller's own memory.
     const bool planned = options_.plan_inputs && !state_.is_written(input);
-    const int32_t index = planned ? values_.add_in_new_block(std::move(*tensor)) : values_.add_without_memory(std::move(*tensor));
+    const int32_t index =
+        planned ? values_.add_in_new_block(std::move(*tensor)) : values_.add_without_memory(std::move(*tensor));
     set_index(input, index);
     plan_.inputs.push_back(index);
     sizes_.learn(input->type, index);
@@ -100,9 +111,10 @@ Result<int32_t> MethodEmitter::literal_input(const ir::Value& input) {
   if (const auto* number = std::get_if<double>(&input.literal)) return values_.real(*number);
   if (const auto* flag = std::get_if<bool>(&input.literal)) return values_.flag(*flag);
   if (const auto* text = std::get_if<std::string>(&input.literal)) return values_.text(*text);
-  return input_error(fmt::format("method {}: input {} is a number that may change from call to call; ExecuTorch's runtime takes only "
-                                 "the number that was fixed at export. Pass it as a tensor of one element",
-                                 graph_.name(), input.name));
+  return input_error(
+      fmt::format("method {}: input {} is a number that may change from call to call; ExecuTorch's runtime takes only "
+                  "the number that was fixed at export. Pass it as a tensor of one element",
+                  graph_.name(), input.name));
 }
 
 Result<int32_t> MethodEmitter::operand(const ir::Value* value) {
@@ -114,7 +126,9 @@ Result<int32_t> MethodEmitter::operand(const ir::Value* value) {
 Result<int32_t> MethodEmitter::constant(const ir::Value* value) {
   const ir::Constant& constant = *value->constant;
   auto tensor = values_.tensor_of(value->type);
-  if (!tensor) return Error{ErrorKind::Input, fmt::format("uses the constant {}, which {}", constant.name, tensor.error().message)};
+  if (!tensor)
+    return Error{ErrorKind::Input,
+                 fmt::format("uses the constant {}, which {}", constant.name, tensor.error().message)};
   int32_t index = -1;
   if (constant.is_mutable) {
     tensor->initial = file_.initial(constant.data);
@@ -163,7 +177,8 @@ Status MethodEmitter::delegate_call(const ir::Node& node) {
   const auto number = static_cast<size_t>(std::get<SymInt>(node.args.at(0)).value());
   const auto& operands = std::get<ir::ValueList>(node.args.at(1));
   const xnn::Graph& graph = graphs_.at(number);
-  EL_CHECK(graph.inputs.size() + graph.constant_inputs.size() == operands.size() && graph.outputs.size() == node.results.size(),
+  EL_CHECK(graph.inputs.size() + graph.constant_inputs.size() == operands.size() &&
+               graph.outputs.size() == node.results.size(),
            "operands and results of a delegate call");
   pte::DelegateCall call;
   for (const ir::Value* value : operands) {
@@ -195,7 +210,8 @@ Status MethodEmitter::add_blob(size_t number) {
     if (inserted) {
       program.named.push_back({named.key, std::move(named.data)});
     } else {
-      EL_CHECK(program.named[known->second].data.nbytes() == named.data.nbytes(), "two weights with the key " + named.key);
+      EL_CHECK(program.named[known->second].data.nbytes() == named.data.nbytes(),
+               "two weights with the key " + named.key);
     }
   }
   return Ok{};
@@ -226,7 +242,8 @@ Status MethodEmitter::kernel_call(const ir::Node& node) {
   return call_with_results(node, record.kernel, *std::move(args), convert_results);
 }
 
-Status MethodEmitter::call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args, bool convert_results) {
+Status MethodEmitter::call_with_results(const ir::Node& node, const std::string& kernel, std::vector<int32_t> args,
+                                        bool convert_results) {
   const ops::OpRecord& record = ops::record(node);
   std::vector<int32_t> outs;
   std::vector<std::pair<int32_t, int32_t>> conversions;
@@ -246,10 +263,17 @@ Status MethodEmitter::call_with_results(const ir::Node& node, const std::string&
     // A number that the operator makes: primitives overwrite one value and have no slot for a return.
     int32_t index = -1;
     switch (value->type.kind) {
-      case ir::Type::Kind::Int: index = values_.mutable_int(); break;
-      case ir::Type::Kind::Float: index = values_.mutable_real(); break;
-      case ir::Type::Kind::Bool: index = values_.mutable_flag(); break;
-      default: return input_error("has a result of a kind that no kernel makes");
+      case ir::Type::Kind::Int:
+        index = values_.mutable_int();
+        break;
+      case ir::Type::Kind::Float:
+        index = values_.mutable_real();
+        break;
+      case ir::Type::Kind::Bool:
+        index = values_.mutable_flag();
+        break;
+      default:
+        return input_error("has a result of a kind that no kernel makes");
     }
     set_index(value, index);
     if (value->symbol != nullptr) sizes_.learn(value->symbol, index);
@@ -294,7 +318,8 @@ void MethodEmitter::report_missing(const ops::OpRecord& record, const std::strin
 void MethodEmitter::convert(int32_t from, int32_t to) {
   std::vector<int32_t> order;
   for (const uint8_t dim : values_.tensor(to).dim_order) order.push_back(values_.integer(dim));
-  caller_.call("dim_order_ops::_to_dim_order_copy.out", {from, values_.flag(false), values_.int_list(std::move(order)), to, to});
+  caller_.call("dim_order_ops::_to_dim_order_copy.out",
+               {from, values_.flag(false), values_.int_list(std::move(order)), to, to});
 }
 
 pte::Tensor MethodEmitter::bare(int32_t like, std::vector<uint8_t> dim_order) const {
@@ -323,8 +348,8 @@ Result<int32_t> MethodEmitter::row_major_operand(const ir::Value* value) {
   return known->second;
 }
 
-Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
-                              DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory) {
+Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options,
+                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory) {
   return MethodEmitter(graphs, graph, options, file, blobs, missing).emit(memory);
 }
 

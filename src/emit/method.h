@@ -13,7 +13,7 @@ namespace edgelift::emit {
 
 // Kernels that cannot be called, collected over all methods before anything is refused.
 struct MissingKernel {
-  std::string op;           // edge name
+  std::string op;  // edge name
   std::string why;
   std::string source_line;  // of the first
   size_t count = 0;
@@ -25,7 +25,7 @@ struct DelegateBlobs {
   std::unordered_map<std::string, size_t> named;  // key -> index into Program::named
 };
 
-Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
-                              DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory);
+Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options,
+                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory);
 
 }  // namespace edgelift::emit

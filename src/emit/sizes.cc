@@ -62,12 +62,14 @@ Result<int32_t> Sizes::symbol(const Symbol& symbol) {
   if (const auto known = symbols_.find(symbol.name); known != symbols_.end()) return known->second;
   const auto found = sources_.find(symbol.name);
   if (found == sources_.end())
-    return input_error(fmt::format("needs the size {} at run time, and no input or earlier result has it", symbol.name));
+    return input_error(
+        fmt::format("needs the size {} at run time, and no input or earlier result has it", symbol.name));
   const Source& source = found->second;
   int32_t index = values_.mutable_int();
   caller_.call("aten::sym_size.int", {source.tensor, values_.integer(source.dim), index});
   if (source.offset != 0) index = compute("executorch_prim::sub.Scalar", index, values_.integer(source.offset));
-  if (source.coefficient != 1) index = compute("executorch_prim::floordiv.Scalar", index, values_.integer(source.coefficient));
+  if (source.coefficient != 1)
+    index = compute("executorch_prim::floordiv.Scalar", index, values_.integer(source.coefficient));
   symbols_.emplace(symbol.name, index);
   return index;
 }
@@ -77,15 +79,19 @@ Result<int32_t> Sizes::atom(const SymAtom& atom) {
   EL_TRY(const int32_t a, value(atom.a));
   EL_TRY(const int32_t b, value(atom.b));
   switch (atom.kind) {
-    case SymAtom::Kind::FloorDiv: return compute("executorch_prim::floordiv.Scalar", a, b);
+    case SymAtom::Kind::FloorDiv:
+      return compute("executorch_prim::floordiv.Scalar", a, b);
     case SymAtom::Kind::Mod: {
       // a - (a // b) * b has Python's sign rule whatever the runtime's own mod does.
       const int32_t quotient = compute("executorch_prim::floordiv.Scalar", a, b);
       return compute("executorch_prim::sub.Scalar", a, compute("executorch_prim::mul.Scalar", quotient, b));
     }
-    case SymAtom::Kind::Max: return compute("executorch_prim::sym_max.Scalar", a, b);
-    case SymAtom::Kind::Min: return compute("executorch_prim::sym_min.Scalar", a, b);
-    case SymAtom::Kind::Symbol: break;
+    case SymAtom::Kind::Max:
+      return compute("executorch_prim::sym_max.Scalar", a, b);
+    case SymAtom::Kind::Min:
+      return compute("executorch_prim::sym_min.Scalar", a, b);
+    case SymAtom::Kind::Symbol:
+      break;
   }
   EL_UNREACHABLE("kind of a size expression");
 }

@@ -36,7 +36,7 @@ class Sizes {
   // The value index of an expression, computed at this point of the program where it is needed for the first time.
   // Error: one sentence that names the symbol.
   Result<int32_t> value(const SymInt& size);
-  Result<int32_t> value(const ir::SymRatio& ratio);      // a Double
+  Result<int32_t> value(const ir::SymRatio& ratio);  // a Double
   Result<int32_t> list(const std::vector<SymInt>& sizes);
 
  private:

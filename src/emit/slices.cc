@@ -8,16 +8,19 @@ namespace edgelift::emit {
 
 std::optional<std::vector<int64_t>> contiguous_pieces(const ir::Node& node) {
   const std::string& kernel = ops::record(node).kernel;
-  const bool slice = kernel.starts_with("aten::slice_copy.Tensor_out"), select = kernel.starts_with("aten::select_copy.int_out");
+  const bool slice = kernel.starts_with("aten::slice_copy.Tensor_out"),
+             select = kernel.starts_with("aten::select_copy.int_out");
   const bool list = kernel.starts_with("aten::split_copy.") || kernel.starts_with("aten::split_with_sizes_copy.") ||
                     kernel.starts_with("aten::unbind_copy.");
   if (!slice && !select && !list) return std::nullopt;
   const ops::Call call(node);
   const auto* operand = std::get_if<ir::Value*>(&node.args.at(0));
-  if (operand == nullptr || *operand == nullptr || call.op().schema.index_of("dim") < 0 || call.is_symbolic("dim")) return std::nullopt;
+  if (operand == nullptr || *operand == nullptr || call.op().schema.index_of("dim") < 0 || call.is_symbolic("dim"))
+    return std::nullopt;
   const ir::Type& from = (*operand)->type;
   const auto in_order = [](const ir::Type& type) {
-    return type.is_tensor() && type.is_static() && (type.dim_order.empty() || std::is_sorted(type.dim_order.begin(), type.dim_order.end()));
+    return type.is_tensor() && type.is_static() &&
+           (type.dim_order.empty() || std::is_sorted(type.dim_order.begin(), type.dim_order.end()));
   };
   if (!in_order(from)) return std::nullopt;
   for (const ir::Value* result : node.results)

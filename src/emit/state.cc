@@ -31,7 +31,8 @@ const ir::Value* State::written_directly(const ir::Value* value) const {
 
 namespace {
 
-// The in-place kernel with one index (the others None) neither broadcasts the values nor takes an index of another rank.
+// The in-place kernel with one index (the others None) neither broadcasts the values nor takes an index of another
+// rank.
 bool in_place_kernel_takes(const ir::Node& put) {
   const auto& indices = std::get<ir::ValueList>(put.arg("indices"));
   const ir::Type& self = std::get<ir::Value*>(put.arg("self"))->type;
@@ -54,14 +55,19 @@ void State::decide(const ir::Value* target, const ir::Value* source) {
   const ir::Node* node = source->producer;
   if (node == nullptr || output_uses_.contains(target) || direct_.contains(source)) return;
   const bool delegate = ops::is_delegate(*node);
-  if (!delegate && (ops::record(*node).has(ops::kView) || contiguous_pieces(*node))) return;  // may share the memory of its operand
-  const auto row_major = [](const ir::Type& type) { return type.dim_order.empty() || std::is_sorted(type.dim_order.begin(), type.dim_order.end()); };
+  if (!delegate && (ops::record(*node).has(ops::kView) || contiguous_pieces(*node)))
+    return;  // may share the memory of its operand
+  const auto row_major = [](const ir::Type& type) {
+    return type.dim_order.empty() || std::is_sorted(type.dim_order.begin(), type.dim_order.end());
+  };
   const ir::Type& to = target->type;
   const ir::Type& from = source->type;
-  if (!to.is_tensor() || !to.is_static() || to.sizes != from.sizes || to.dtype != from.dtype || !row_major(to) || !row_major(from)) return;
+  if (!to.is_tensor() || !to.is_static() || to.sizes != from.sizes || to.dtype != from.dtype || !row_major(to) ||
+      !row_major(from))
+    return;
 
-  const bool put = !delegate && node->op->is("index_put", "default") && std::get<ir::Value*>(node->args.at(0)) == target &&
-                   in_place_kernel_takes(*node);
+  const bool put = !delegate && node->op->is("index_put", "default") &&
+                   std::get<ir::Value*>(node->args.at(0)) == target && in_place_kernel_takes(*node);
   // Views may be another name for the target's memory, so their readers count as readers of the target.
   std::vector<const ir::Value*> names = {target};
   for (size_t i = 0; i < names.size(); ++i) {

@@ -54,7 +54,9 @@ int32_t PlanValues::real(double value) { return shared(reals_, std::bit_cast<uin
 int32_t PlanValues::flag(bool value) { return shared(flags_, value, value); }
 int32_t PlanValues::text(const std::string& value) { return shared(texts_, value, value); }
 int32_t PlanValues::int_list(std::vector<int32_t> items) { return shared(int_lists_, items, pte::IntList{items}); }
-int32_t PlanValues::tensor_list(std::vector<int32_t> items) { return shared(tensor_lists_, items, pte::TensorList{items}); }
+int32_t PlanValues::tensor_list(std::vector<int32_t> items) {
+  return shared(tensor_lists_, items, pte::TensorList{items});
+}
 int32_t PlanValues::optional_tensor_list(std::vector<int32_t> items) {
   return shared(optional_lists_, items, pte::OptionalTensorList{items});
 }
@@ -67,7 +69,8 @@ int32_t PlanValues::mutable_flag() { return add(false); }
 Result<pte::Tensor> PlanValues::tensor_of(const ir::Type& type) const {
   EL_CHECK(type.is_tensor(), "a tensor's type");
   constexpr int64_t kMaxRank = 16;
-  if (type.rank() > kMaxRank) return input_error(fmt::format("has rank {}, the runtime takes at most {}", type.rank(), kMaxRank));
+  if (type.rank() > kMaxRank)
+    return input_error(fmt::format("has rank {}, the runtime takes at most {}", type.rank(), kMaxRank));
   pte::Tensor tensor;
   tensor.dtype = type.dtype;
   auto bytes = static_cast<int64_t>(byte_size(type.dtype));
@@ -76,11 +79,13 @@ Result<pte::Tensor> PlanValues::tensor_of(const ir::Type& type) const {
     const int64_t bound = size.upper();
     if (!size.is_const()) tensor.dynamic = true;
     if (bound == kUnbounded)
-      return input_error(fmt::format("has the size {} in dimension {}, which has no upper bound; export the model with a maximum for it "
-                                     "(torch.export.Dim(..., max=...)), memory is planned at the maximum",
-                                     size.str(), d));
+      return input_error(fmt::format(
+          "has the size {} in dimension {}, which has no upper bound; export the model with a maximum for it "
+          "(torch.export.Dim(..., max=...)), memory is planned at the maximum",
+          size.str(), d));
     if (bound > std::numeric_limits<int32_t>::max())
-      return input_error(fmt::format("can have the size {} in dimension {}, more than the 2^31-1 that a .pte file can hold", bound, d));
+      return input_error(fmt::format(
+          "can have the size {} in dimension {}, more than the 2^31-1 that a .pte file can hold", bound, d));
     EL_CHECK(bound >= 0, "a size is never negative");
     const std::optional<int64_t> next = checked_mul(bytes, bound);
     if (!next) return input_error("can have more than 2^63 bytes");

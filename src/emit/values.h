@@ -32,8 +32,8 @@ class FileData {
 
 // Where a tensor value lives. Several values may lie in one block: views of each other.
 struct Place {
-  int32_t block = -1;   // -1: a constant, or a pointer that arrives at run time
-  uint64_t delta = 0;   // bytes from the start of the block
+  int32_t block = -1;  // -1: a constant, or a pointer that arrives at run time
+  uint64_t delta = 0;  // bytes from the start of the block
 };
 
 class PlanValues {
@@ -62,9 +62,13 @@ class PlanValues {
   int32_t add_in_block(pte::Tensor tensor, Place place);
   int32_t add_without_memory(pte::Tensor tensor);
 
-  const pte::Tensor& tensor(int32_t index) const { return std::get<pte::Tensor>(plan_.values[static_cast<size_t>(index)]); }
+  const pte::Tensor& tensor(int32_t index) const {
+    return std::get<pte::Tensor>(plan_.values[static_cast<size_t>(index)]);
+  }
   pte::Tensor& tensor(int32_t index) { return std::get<pte::Tensor>(plan_.values[static_cast<size_t>(index)]); }
-  bool is_tensor(int32_t index) const { return std::holds_alternative<pte::Tensor>(plan_.values[static_cast<size_t>(index)]); }
+  bool is_tensor(int32_t index) const {
+    return std::holds_alternative<pte::Tensor>(plan_.values[static_cast<size_t>(index)]);
+  }
   Place place(int32_t index) const { return places_[static_cast<size_t>(index)]; }
   size_t size() const { return plan_.values.size(); }
   const std::vector<uint64_t>& block_bytes() const { return block_bytes_; }
@@ -76,7 +80,7 @@ class PlanValues {
 
   pte::Plan& plan_;
   FileData& file_;
-  std::vector<Place> places_;          // parallel to plan_.values
+  std::vector<Place> places_;  // parallel to plan_.values
   std::vector<uint64_t> block_bytes_;
   int32_t null_ = -1;
   std::map<int64_t, int32_t> integers_;

@@ -14,7 +14,8 @@ const ir::Value* same_memory_base(const ir::Node& node) {
   const ir::Type& from = (*base)->type;
   const ir::Type& to = node.result()->type;
   if (!from.is_tensor() || !to.is_tensor() || from.dtype != to.dtype) return nullptr;
-  const bool same_order = (row_major(from) && row_major(to)) || (from.sizes == to.sizes && from.dim_order == to.dim_order);
+  const bool same_order =
+      (row_major(from) && row_major(to)) || (from.sizes == to.sizes && from.dim_order == to.dim_order);
   return same_order ? *base : nullptr;
 }
 
@@ -30,7 +31,8 @@ void MethodEmitter::set_index(const ir::Value* value, int32_t index) {
 
 // The place of the last node that reads the value; what the caller gets or the method keeps is never done with.
 uint64_t MethodEmitter::last_use(const ir::Value* value) const {
-  if (kept_.contains(value) || (value->constant != nullptr && value->constant->is_mutable) || state_.is_written(value)) return UINT64_MAX;
+  if (kept_.contains(value) || (value->constant != nullptr && value->constant->is_mutable) || state_.is_written(value))
+    return UINT64_MAX;
   uint64_t last = value->producer == nullptr ? 0 : value->producer->order;
   for (const ir::Node* user : value->users) last = std::max(last, user->order);
   return last;
@@ -40,10 +42,12 @@ uint64_t MethodEmitter::last_use(const ir::Value* value) const {
 // goes element by element (tests/emit/in_place_test.cc runs every such kernel this way).
 Place MethodEmitter::in_place_of(const ir::Value* value) const {
   const ir::Node& node = *value->producer;
-  if (!options_.in_place || ops::is_delegate(node) || node.results.size() != 1 || !ops::record(node).has(ops::kPointwise)) return {};
+  if (!options_.in_place || ops::is_delegate(node) || node.results.size() != 1 ||
+      !ops::record(node).has(ops::kPointwise))
+    return {};
   const auto same = [&](const ir::Value* operand) {
-    return operand->type.is_tensor() && operand->type.dtype == value->type.dtype && operand->type.sizes == value->type.sizes &&
-           operand->type.dim_order == value->type.dim_order;
+    return operand->type.is_tensor() && operand->type.dtype == value->type.dtype &&
+           operand->type.sizes == value->type.sizes && operand->type.dim_order == value->type.dim_order;
   };
   const std::vector<ir::Value*> operands = node.operands();
   for (const ir::Value* candidate : operands) {
@@ -54,7 +58,8 @@ Place MethodEmitter::in_place_of(const ir::Value* value) const {
     const bool others_apart = std::all_of(operands.begin(), operands.end(), [&](const ir::Value* other) {
       const auto index = index_.find(other);
       if (index == index_.end() || !other->type.is_tensor() || block_of(index->second) != place.block) return true;
-      return same(other) && values_.place(index->second).block == place.block && values_.place(index->second).delta == place.delta;
+      return same(other) && values_.place(index->second).block == place.block &&
+             values_.place(index->second).delta == place.delta;
     });
     if (others_apart) return place;
   }

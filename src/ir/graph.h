@@ -1,7 +1,7 @@
 // The program: constants, and one graph (method) or several, each a list of nodes in execution order.
 //
-// Ownership: a Graph owns its nodes and values, a Program its constants, graphs and delegates. Pointers stay valid until
-// the thing is erased. Only Rewriter (rewriter.h), the importer and the parser change a graph.
+// Ownership: a Graph owns its nodes and values, a Program its constants, graphs and delegates. Pointers stay valid
+// until the thing is erased. Only Rewriter (rewriter.h), the importer and the parser change a graph.
 //
 // Symbolic sizes are expressions (SymInt), not values: there are no sym_size or arithmetic nodes. Emission computes the
 // expressions that a kernel call needs from the sizes of the inputs. A node that produces a new number (item) has a
@@ -60,8 +60,11 @@ class Value {
   uint32_t index = 0;                  // which result of producer, or which input
   const Constant* constant = nullptr;  // the value is this constant
   SymbolPtr symbol;                    // kind Int: the symbol that stands for it in SymInts
-  // Strides in elements that eager PyTorch gave the value, from the archive's tensor_values; empty when row-major or not
-  // known. Only to_edge reads them, to tell whether reshape, contiguous and to returned a view.
+  // Inputs that are no tensors: the number, flag or text that was fixed at export (the runtime takes no other). The
+  // call has a slot for it all the same.
+  Arg literal;
+  // Strides in elements that eager PyTorch gave the value, from the archive's tensor_values; empty when row-major or
+  // not known. Only to_edge reads them, to tell whether reshape, contiguous and to returned a view.
   std::vector<SymInt> strides;
   // One entry for each use as an operand, in no particular order. Uses as graph outputs are not in it.
   std::vector<Node*> users;
@@ -92,10 +95,10 @@ class Node {
 // What the caller of a method passes and gets, in flattening order.
 struct OutputSpec {
   enum class Kind : uint8_t { User, BufferMutation, InputMutation } kind = Kind::User;
-  Value* value = nullptr;           // null with Kind::User: a literal or None, see literal
-  Arg literal;                      // None, int, float, bool, string
-  const Constant* target = nullptr; // BufferMutation: the mutable constant that takes value
-  uint32_t input = 0;               // InputMutation: which input takes value
+  Value* value = nullptr;            // null with Kind::User: a literal or None, see literal
+  Arg literal;                       // None, int, float, bool, string; an int or float may depend on sizes
+  const Constant* target = nullptr;  // BufferMutation: the mutable constant that takes value
+  uint32_t input = 0;                // InputMutation: which input takes value
 };
 
 class Graph {
@@ -133,12 +136,12 @@ class Graph {
   // Appends before `before` (null: at the end). Results are made by the types; names are made unique.
   Node* insert(const Op* op, std::vector<Arg> args, std::vector<Type> result_types, Node* before,
                std::vector<std::string> names = {});
-  void erase(Node* node);                             // no result may have users or be an output
-  void set_arg(Node* node, size_t index, Arg arg);    // keeps users up to date
-  void replace_uses(Value* from, Value* to);          // operands and outputs
-  void move_before(Node* node, Node* before);         // null: to the end
+  void erase(Node* node);                           // no result may have users or be an output
+  void set_arg(Node* node, size_t index, Arg arg);  // keeps users up to date
+  void replace_uses(Value* from, Value* to);        // operands and outputs
+  void move_before(Node* node, Node* before);       // null: to the end
   void remove_unused_constants();
-  void set_inputs(std::vector<Value*> inputs);        // a reordering or subset of inputs without users left out
+  void set_inputs(std::vector<Value*> inputs);  // a reordering or subset of inputs without users left out
   std::string unique_name(std::string wish);
   void rename(Value* value, std::string wish);
   void renumber();

@@ -11,13 +11,29 @@
 namespace edgelift::ir {
 
 enum class ArgKind : uint8_t {
-  Tensor, OptTensor, TensorList, OptTensorList,
-  Int, OptInt, IntList, OptIntList,
-  Float, OptFloat, FloatList, OptFloatList,
-  Bool, OptBool, BoolList,
-  Scalar, OptScalar,
-  String, OptString,
-  ScalarType, OptScalarType, MemoryFormat, OptMemoryFormat,
+  Tensor,
+  OptTensor,
+  TensorList,
+  OptTensorList,
+  Int,
+  OptInt,
+  IntList,
+  OptIntList,
+  Float,
+  OptFloat,
+  FloatList,
+  OptFloatList,
+  Bool,
+  OptBool,
+  BoolList,
+  Scalar,
+  OptScalar,
+  String,
+  OptString,
+  ScalarType,
+  OptScalarType,
+  MemoryFormat,
+  OptMemoryFormat,
   Ignored,  // Layout, Device, Generator, pin_memory…: accepted on import, always None afterwards
 };
 
@@ -33,7 +49,11 @@ struct ArgSpec {
 };
 
 enum class ReturnKind : uint8_t {
-  Tensor, TensorList, Int, Float, Bool,
+  Tensor,
+  TensorList,
+  Int,
+  Float,
+  Bool,
   Scalar,  // Int, Float or Bool by the dtype of an operand (item)
 };
 struct ReturnSpec {

@@ -13,7 +13,7 @@ namespace edgelift::ir {
 
 namespace {
 
-constexpr int kMaxDepth = 64;         // of size expressions
+constexpr int kMaxDepth = 64;                       // of size expressions
 constexpr int64_t kMaxElements = int64_t{1} << 24;  // of a generated constant: tests, not weights
 
 struct ParseError {
@@ -67,9 +67,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& what) const { fail_at(at_, what); }
-  [[noreturn]] void fail_at(size_t where, const std::string& what) const {
-    throw ParseError{where, what};
-  }
+  [[noreturn]] void fail_at(size_t where, const std::string& what) const { throw ParseError{where, what}; }
 
   void skip() {
     while (at_ < text_.size()) {
@@ -225,7 +223,8 @@ class Parser {
 
   SymInt factor(int depth) {
     skip();
-    if (at_ < text_.size() && text_[at_] == '-' && at_ + 1 < text_.size() && !(text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9')) {
+    if (at_ < text_.size() && text_[at_] == '-' && at_ + 1 < text_.size() &&
+        !(text_[at_ + 1] >= '0' && text_[at_ + 1] <= '9')) {
       ++at_;
       return SymInt(-1) * factor(depth + 1);
     }
@@ -343,12 +342,14 @@ class Parser {
     } else if (accept_word("zeros")) {
       sign("(");
       sign(")");
-      data = TensorData::own(t.dtype, sizes, std::vector<std::byte>(static_cast<size_t>(elements) * byte_size(t.dtype)));
+      data =
+          TensorData::own(t.dtype, sizes, std::vector<std::byte>(static_cast<size_t>(elements) * byte_size(t.dtype)));
     } else {
       data = literal(t, sizes, elements);
     }
     std::string text(text_.substr(start, at_ - start));
-    const bool elements_print = elements <= 16 && (text.empty() || (text[0] != '@' && text[0] != 'r' && text[0] != 'i' && text[0] != 'z'));
+    const bool elements_print =
+        elements <= 16 && (text.empty() || (text[0] != '@' && text[0] != 'r' && text[0] != 'i' && text[0] != 'z'));
     Constant* made = program_.add_constant(name, std::move(data), is_mutable);
     if (!elements_print) made->text = std::move(text);
   }
@@ -356,11 +357,14 @@ class Parser {
   // Evenly spread in [-1, 1) by a counter-based generator for floats (seed with the top bit set), small integers for
   // the others; seed 0 counts 0, 1, 2 …
   TensorData generate(const Type& t, const std::vector<int64_t>& sizes, int64_t elements, uint64_t seed) {
-    if (is_complex(t.dtype) || byte_size(t.dtype) == 0 || (is_float(t.dtype) && t.dtype >= DType::F8E5M2)) fail("cannot generate this dtype");
+    if (is_complex(t.dtype) || byte_size(t.dtype) == 0 || (is_float(t.dtype) && t.dtype >= DType::F8E5M2))
+      fail("cannot generate this dtype");
     std::vector<double> values(static_cast<size_t>(elements));
     for (size_t i = 0; i < values.size(); ++i) {
       if (seed == 0) {
-        values[i] = t.dtype == DType::Bool ? static_cast<double>(i & 1) : is_float(t.dtype) ? static_cast<double>(i) : static_cast<double>(i % 100);
+        values[i] = t.dtype == DType::Bool ? static_cast<double>(i & 1)
+                    : is_float(t.dtype)    ? static_cast<double>(i)
+                                           : static_cast<double>(i % 100);
         continue;
       }
       uint64_t z = (seed + 0x9E3779B97F4A7C15u * (i + 1));
@@ -368,7 +372,9 @@ class Parser {
       z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
       z ^= z >> 31;
       const double unit = static_cast<double>(z >> 40) * 0x1p-24;
-      values[i] = t.dtype == DType::Bool ? (unit < 0.5 ? 1 : 0) : is_float(t.dtype) ? unit * 2 - 1 : std::floor(unit * 100);
+      values[i] = t.dtype == DType::Bool ? (unit < 0.5 ? 1 : 0)
+                  : is_float(t.dtype)    ? unit * 2 - 1
+                                         : std::floor(unit * 100);
     }
     return TensorData::of(DType::F64, sizes, values).converted(t.dtype);
   }
@@ -410,7 +416,8 @@ class Parser {
   // --- functions
 
   void define(const std::string& name, Value* value) {
-    if (program_.find_constant(name) != nullptr || !values_.emplace(name, value).second) fail("%" + name + " is defined twice");
+    if (program_.find_constant(name) != nullptr || !values_.emplace(name, value).second)
+      fail("%" + name + " is defined twice");
   }
 
   Value* use(const std::string& name) {
@@ -492,8 +499,8 @@ class Parser {
       fail_at(start, fmt::format("{} has {} results, {} are named", op_name, types->size(), names.size()));
     for (size_t i = 0; i < declared.size(); ++i)
       if (!compatible(declared[i], (*types)[i]))
-        fail_at(start, fmt::format("%{} is declared {}, the shape rule of {} gives {}", names[i], declared[i].str(), op_name,
-                                   (*types)[i].str()));
+        fail_at(start, fmt::format("%{} is declared {}, the shape rule of {} gives {}", names[i], declared[i].str(),
+                                   op_name, (*types)[i].str()));
     Node* node = graph_->insert(op, std::move(args), declared, nullptr, names);
     for (size_t i = 0; i < names.size(); ++i) {
       if (node->results[i]->name != names[i]) graph_->rename(node->results[i], names[i]);
@@ -508,7 +515,8 @@ class Parser {
     if (!declared.is_tensor()) return true;
     if (declared.dtype != rule.dtype || declared.sizes.size() != rule.sizes.size()) return false;
     for (size_t i = 0; i < rule.sizes.size(); ++i)
-      if (declared.sizes[i].is_const() && rule.sizes[i].is_const() && !(declared.sizes[i] == rule.sizes[i])) return false;
+      if (declared.sizes[i].is_const() && rule.sizes[i].is_const() && !(declared.sizes[i] == rule.sizes[i]))
+        return false;
     return true;
   }
 
@@ -583,26 +591,33 @@ class Parser {
       case K::OptTensorList:
         return list<ValueList>([&]() -> Value* { return accept_word("none") ? nullptr : use(value_name()); });
       case K::Int:
-      case K::OptInt: return size();
+      case K::OptInt:
+        return size();
       case K::IntList:
-      case K::OptIntList: return list<IntList>([&] { return size(); });
+      case K::OptIntList:
+        return list<IntList>([&] { return size(); });
       case K::Float:
       case K::OptFloat:
         if (peek_word() == "ratio") return ratio();
         return real();
       case K::FloatList:
-      case K::OptFloatList: return list<std::vector<double>>([&] { return real(); });
+      case K::OptFloatList:
+        return list<std::vector<double>>([&] { return real(); });
       case K::Bool:
-      case K::OptBool: return boolean();
-      case K::BoolList: return list<std::vector<bool>>([&] { return boolean(); });
+      case K::OptBool:
+        return boolean();
+      case K::BoolList:
+        return list<std::vector<bool>>([&] { return boolean(); });
       case K::Scalar:
       case K::OptScalar:
         if (at_ < text_.size() && text_[at_] == '%') return use(value_name());
         return scalar();
       case K::String:
-      case K::OptString: return string();
+      case K::OptString:
+        return string();
       case K::ScalarType:
-      case K::OptScalarType: return dtype(identifier("a dtype"));
+      case K::OptScalarType:
+        return dtype(identifier("a dtype"));
       case K::MemoryFormat:
       case K::OptMemoryFormat: {
         const std::string name = identifier("a memory format");
@@ -612,7 +627,8 @@ class Parser {
         if (name == "preserve") return MemoryFormat::Preserve;
         fail("unknown memory format " + name);
       }
-      case K::Ignored: fail("argument " + spec.name + " is always none");
+      case K::Ignored:
+        fail("argument " + spec.name + " is always none");
     }
     fail("unknown argument kind");
   }

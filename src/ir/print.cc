@@ -284,10 +284,18 @@ class Printer {
       out_ += short_name(*dtype);
     } else if (const auto* format = std::get_if<MemoryFormat>(&arg)) {
       switch (*format) {
-        case MemoryFormat::Contiguous: out_ += "contiguous"; break;
-        case MemoryFormat::ChannelsLast: out_ += "channels_last"; break;
-        case MemoryFormat::ChannelsLast3d: out_ += "channels_last_3d"; break;
-        case MemoryFormat::Preserve: out_ += "preserve"; break;
+        case MemoryFormat::Contiguous:
+          out_ += "contiguous";
+          break;
+        case MemoryFormat::ChannelsLast:
+          out_ += "channels_last";
+          break;
+        case MemoryFormat::ChannelsLast3d:
+          out_ += "channels_last_3d";
+          break;
+        case MemoryFormat::Preserve:
+          out_ += "preserve";
+          break;
       }
     } else {
       const auto& ratio = std::get<SymRatio>(arg);

@@ -57,7 +57,8 @@ namespace {
 template <class T>
 Value* shared_scalar(Program& program, Graph& graph, DType dtype, T value, const std::string& name) {
   TensorData data = scalar_data(dtype, value);
-  if (Constant* known = program.find_constant(name); known != nullptr && !known->is_mutable && known->data.same_bits(data))
+  if (Constant* known = program.find_constant(name);
+      known != nullptr && !known->is_mutable && known->data.same_bits(data))
     return graph.constant_value(known);
   return graph.constant_value(program.add_constant(name, std::move(data)));
 }

@@ -49,12 +49,18 @@ std::string shape_text(const Shape& shape) {
 
 std::string Type::str() const {
   switch (kind) {
-    case Kind::Int: return "int";
-    case Kind::Float: return "float";
-    case Kind::Bool: return "bool";
-    case Kind::String: return "str";
-    case Kind::None: return "none";
-    case Kind::Tensor: break;
+    case Kind::Int:
+      return "int";
+    case Kind::Float:
+      return "float";
+    case Kind::Bool:
+      return "bool";
+    case Kind::String:
+      return "str";
+    case Kind::None:
+      return "none";
+    case Kind::Tensor:
+      break;
   }
   std::string text = std::string(short_name(dtype)) + shape_text(sizes);
   if (!dim_order.empty()) {

@@ -15,11 +15,11 @@ using Shape = std::vector<SymInt>;
 struct Type {
   enum class Kind : uint8_t {
     Tensor,
-    Int,    // a SymInt that a node or the caller produces (item(), an integer input)
+    Int,  // a SymInt that a node or the caller produces (item(), an integer input)
     Float,
     Bool,
     String,
-    None,   // an output that is None
+    None,  // an output that is None
   };
   Kind kind = Kind::Tensor;
   DType dtype = DType::F32;
@@ -32,11 +32,11 @@ struct Type {
 
   bool is_tensor() const { return kind == Kind::Tensor; }
   int64_t rank() const { return static_cast<int64_t>(sizes.size()); }
-  bool is_static() const;                      // every size is a number
-  std::optional<int64_t> numel() const;        // if static
+  bool is_static() const;                // every size is a number
+  std::optional<int64_t> numel() const;  // if static
   SymInt sym_numel() const { return product(sizes); }
-  int64_t max_numel() const;                   // at the upper bounds; kUnbounded if there is none
-  std::vector<int64_t> static_sizes() const;   // a Bug if not static
+  int64_t max_numel() const;                  // at the upper bounds; kUnbounded if there is none
+  std::vector<int64_t> static_sizes() const;  // a Bug if not static
   // f32[1,3,224,224], i64[], f32[s0,8]{0,2,3,1} for a dim order, int, bool
   std::string str() const;
   friend bool operator==(const Type&, const Type&) = default;

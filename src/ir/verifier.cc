@@ -68,30 +68,53 @@ class Verifier {
     const bool number = std::holds_alternative<SymInt>(arg) || std::holds_alternative<double>(arg) ||
                         std::holds_alternative<bool>(arg) || std::holds_alternative<SymRatio>(arg);
     switch (spec.kind) {
-      case K::Tensor: return std::holds_alternative<Value*>(arg) || (stage == Stage::Aten && number);
-      case K::OptTensor: return none || std::holds_alternative<Value*>(arg) || (stage == Stage::Aten && number);
+      case K::Tensor:
+        return std::holds_alternative<Value*>(arg) || (stage == Stage::Aten && number);
+      case K::OptTensor:
+        return none || std::holds_alternative<Value*>(arg) || (stage == Stage::Aten && number);
       case K::TensorList:
-      case K::OptTensorList: return std::holds_alternative<ValueList>(arg);
-      case K::Int: return std::holds_alternative<SymInt>(arg);
-      case K::OptInt: return none || std::holds_alternative<SymInt>(arg);
-      case K::IntList: return std::holds_alternative<IntList>(arg);
-      case K::OptIntList: return none || std::holds_alternative<IntList>(arg);
-      case K::Float: return std::holds_alternative<double>(arg) || std::holds_alternative<SymRatio>(arg);
-      case K::OptFloat: return none || std::holds_alternative<double>(arg) || std::holds_alternative<SymRatio>(arg);
-      case K::FloatList: return std::holds_alternative<std::vector<double>>(arg);
-      case K::OptFloatList: return none || std::holds_alternative<std::vector<double>>(arg);
-      case K::Bool: return std::holds_alternative<bool>(arg);
-      case K::OptBool: return none || std::holds_alternative<bool>(arg);
-      case K::BoolList: return std::holds_alternative<std::vector<bool>>(arg);
-      case K::Scalar: return number || std::holds_alternative<Value*>(arg);
-      case K::OptScalar: return none || number || std::holds_alternative<Value*>(arg);
-      case K::String: return std::holds_alternative<std::string>(arg);
-      case K::OptString: return none || std::holds_alternative<std::string>(arg);
-      case K::ScalarType: return std::holds_alternative<DType>(arg);
-      case K::OptScalarType: return none || std::holds_alternative<DType>(arg);
-      case K::MemoryFormat: return std::holds_alternative<MemoryFormat>(arg);
-      case K::OptMemoryFormat: return none || std::holds_alternative<MemoryFormat>(arg);
-      case K::Ignored: return none;
+      case K::OptTensorList:
+        return std::holds_alternative<ValueList>(arg);
+      case K::Int:
+        return std::holds_alternative<SymInt>(arg);
+      case K::OptInt:
+        return none || std::holds_alternative<SymInt>(arg);
+      case K::IntList:
+        return std::holds_alternative<IntList>(arg);
+      case K::OptIntList:
+        return none || std::holds_alternative<IntList>(arg);
+      case K::Float:
+        return std::holds_alternative<double>(arg) || std::holds_alternative<SymRatio>(arg);
+      case K::OptFloat:
+        return none || std::holds_alternative<double>(arg) || std::holds_alternative<SymRatio>(arg);
+      case K::FloatList:
+        return std::holds_alternative<std::vector<double>>(arg);
+      case K::OptFloatList:
+        return none || std::holds_alternative<std::vector<double>>(arg);
+      case K::Bool:
+        return std::holds_alternative<bool>(arg);
+      case K::OptBool:
+        return none || std::holds_alternative<bool>(arg);
+      case K::BoolList:
+        return std::holds_alternative<std::vector<bool>>(arg);
+      case K::Scalar:
+        return number || std::holds_alternative<Value*>(arg);
+      case K::OptScalar:
+        return none || number || std::holds_alternative<Value*>(arg);
+      case K::String:
+        return std::holds_alternative<std::string>(arg);
+      case K::OptString:
+        return none || std::holds_alternative<std::string>(arg);
+      case K::ScalarType:
+        return std::holds_alternative<DType>(arg);
+      case K::OptScalarType:
+        return none || std::holds_alternative<DType>(arg);
+      case K::MemoryFormat:
+        return std::holds_alternative<MemoryFormat>(arg);
+      case K::OptMemoryFormat:
+        return none || std::holds_alternative<MemoryFormat>(arg);
+      case K::Ignored:
+        return none;
     }
     return false;
   }
@@ -109,7 +132,8 @@ class Verifier {
         ++uses_[value][&n];
       });
       EL_TRY_OK(std::move(ok));
-      if (const auto* list = std::get_if<ValueList>(&n.args[i]); list != nullptr && schema.args[i].kind == ArgKind::TensorList)
+      if (const auto* list = std::get_if<ValueList>(&n.args[i]);
+          list != nullptr && schema.args[i].kind == ArgKind::TensorList)
         for (const Value* value : *list)
           if (value == nullptr) return fail(&n, "argument " + schema.args[i].name + " lists None");
     }
@@ -162,7 +186,8 @@ class Verifier {
         if (output.value == nullptr || output.target == nullptr || !constants_.contains(output.target) ||
             !output.target->is_mutable)
           return fail(nullptr, "mutates something that is not a mutable constant of the program");
-        if (output.value->type.sizes != output.target->type().sizes || output.value->type.dtype != output.target->data.dtype())
+        if (output.value->type.sizes != output.target->type().sizes ||
+            output.value->type.dtype != output.target->data.dtype())
           return fail(nullptr, "%" + output.value->name + " : " + output.value->type.str() + " does not fit buffer %" +
                                    output.target->name + " : " + output.target->type().str());
         return Ok{};

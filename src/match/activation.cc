@@ -19,8 +19,10 @@ ir::Value* operand(const ir::Node& node, size_t index) {
 
 std::optional<double> number_of(const ir::Arg& arg) {
   if (const auto* d = std::get_if<double>(&arg)) return *d;
-  if (const auto* i = std::get_if<SymInt>(&arg)) return i->is_const() ? std::optional(static_cast<double>(i->value())) : std::nullopt;
-  if (auto* const* value = std::get_if<ir::Value*>(&arg)) return (*value)->type.is_tensor() ? as_number(*value) : std::nullopt;
+  if (const auto* i = std::get_if<SymInt>(&arg))
+    return i->is_const() ? std::optional(static_cast<double>(i->value())) : std::nullopt;
+  if (auto* const* value = std::get_if<ir::Value*>(&arg))
+    return (*value)->type.is_tensor() ? as_number(*value) : std::nullopt;
   return std::nullopt;
 }
 
@@ -34,7 +36,8 @@ struct Product {
 };
 
 bool open_product(ir::Value* value, Product& product, bool root) {
-  if (value == nullptr || product.factors.size() > kMaxFactors) return false;  // a factor may be a number that a node computes
+  if (value == nullptr || product.factors.size() > kMaxFactors)
+    return false;  // a factor may be a number that a node computes
   ir::Node* node = value->producer;
   if (node != nullptr && (root || value->users.size() == 1)) {
     if (node->is("mul", "Tensor") || node->is("mul", "Scalar")) {
@@ -94,7 +97,8 @@ bool open_sum(ir::Value* value, ir::Value*& a, ir::Value** b, double& number) {
 
 // If node = 0.5 * x * (1 + f): x and f.
 bool half_gate(const ir::Node& node, std::string_view function, ir::Value*& x, ir::Value*& inner) {
-  if (!node.is("mul", "Tensor") && !node.is("mul", "Scalar") && !node.is("div", "Scalar") && !node.is("div", "Tensor")) return false;
+  if (!node.is("mul", "Tensor") && !node.is("mul", "Scalar") && !node.is("div", "Scalar") && !node.is("div", "Tensor"))
+    return false;
   Product product;
   if (!open_product(node.results.at(0), product, true)) return false;
   if (!close(product.number, 0.5) || product.factors.size() != 2) return false;
@@ -148,7 +152,8 @@ ir::Value* match_gelu_tanh(const ir::Node& node) {
       double one = 0;
       if (!open_sum(scaled.factors[1 - side], square, nullptr, one) || one != 1) continue;
       Product quadratic;
-      if (!open_product(square, quadratic, true) || !close(quadratic.number, 0.044715) || quadratic.factors.size() != 2) continue;
+      if (!open_product(square, quadratic, true) || !close(quadratic.number, 0.044715) || quadratic.factors.size() != 2)
+        continue;
       if (quadratic.factors[0] == x && quadratic.factors[1] == x) return x;
     }
   }

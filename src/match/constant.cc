@@ -21,7 +21,8 @@ Arrange arrangement(const ir::Op& op) {
   if (base == "clone" || base == "alias" || base == "detach" || base == "contiguous" || base == "lift_fresh_copy" ||
       base == "lift_fresh" || base == "detach_copy" || base == "alias_copy")
     return Arrange::Same;
-  if (base == "view" || base == "_unsafe_view" || base == "reshape" || base == "unsqueeze" || base == "squeeze" || base == "flatten")
+  if (base == "view" || base == "_unsafe_view" || base == "reshape" || base == "unsqueeze" || base == "squeeze" ||
+      base == "flatten")
     return op.overload == "dtype" ? Arrange::None : Arrange::View;
   if (base == "permute") return Arrange::Permute;
   if (base == "transpose") return op.overload == "int" ? Arrange::Transpose : Arrange::None;
@@ -39,7 +40,8 @@ std::optional<TensorData> viewed(const TensorData& data, const std::vector<int64
   if (data.is_contiguous() || data.numel() <= 64) return data.reshaped(sizes);
   // Every element the same (an expanded scalar): any shape of the same count is again an expansion.
   if (std::all_of(data.strides().begin(), data.strides().end(), [](int64_t s) { return s == 0; }) && !data.empty())
-    return TensorData(data.dtype(), sizes, std::vector<int64_t>(sizes.size(), 0), data.offset(), data.storage(), data.owner());
+    return TensorData(data.dtype(), sizes, std::vector<int64_t>(sizes.size(), 0), data.offset(), data.storage(),
+                      data.owner());
   // Only dims of size one differ.
   std::vector<int64_t> strides;
   size_t from = 0;
@@ -100,8 +102,10 @@ std::optional<TensorData> through(const ir::Node& node, int depth) {
   if (!data || data->dtype() != type.dtype) return std::nullopt;
   const ops::Call call(node);
   switch (arrange) {
-    case Arrange::Same: return data;
-    case Arrange::View: return viewed(*data, type.static_sizes());
+    case Arrange::Same:
+      return data;
+    case Arrange::View:
+      return viewed(*data, type.static_sizes());
     case Arrange::Permute: {
       std::vector<int64_t> dims = call.integers("dims");
       for (int64_t& d : dims) d = d < 0 ? d + data->rank() : d;
@@ -120,7 +124,8 @@ std::optional<TensorData> through(const ir::Node& node, int depth) {
       if (data->rank() < 2) return data;
       return data->permuted(std::vector<int64_t>{1, 0});
     }
-    case Arrange::Expand: return data->expanded(type.static_sizes());
+    case Arrange::Expand:
+      return data->expanded(type.static_sizes());
     case Arrange::Slice: {
       if (call.is_symbolic("step") || call.integer("step") != 1) return std::nullopt;
       const auto dim = ops::normalize_dim(call.integer("dim"), data->rank());
@@ -146,13 +151,15 @@ std::optional<TensorData> through(const ir::Node& node, int depth) {
       const int64_t start = call.integer("start");
       return data->narrowed(*dim, start < 0 ? start + size : start, call.integer("length"));
     }
-    case Arrange::None: break;
+    case Arrange::None:
+      break;
   }
   return std::nullopt;
 }
 
 std::optional<TensorData> constant_of(const ir::Value* value, int depth) {
-  if (value->constant != nullptr) return value->constant->is_mutable ? std::nullopt : std::optional(value->constant->data);
+  if (value->constant != nullptr)
+    return value->constant->is_mutable ? std::nullopt : std::optional(value->constant->data);
   if (value->producer == nullptr || depth > kMaxDepth || !value->type.is_tensor()) return std::nullopt;
   if (value->producer->op->ns != "aten" || value->producer->results.size() != 1) return std::nullopt;
   if (auto data = through(*value->producer, depth)) return data;

@@ -8,7 +8,8 @@ namespace edgelift::match {
 namespace {
 
 ir::Node* made_by(ir::Value* value, std::string_view base, std::string_view overload = "default") {
-  return value != nullptr && value->producer != nullptr && value->producer->is(base, overload) ? value->producer : nullptr;
+  return value != nullptr && value->producer != nullptr && value->producer->is(base, overload) ? value->producer
+                                                                                               : nullptr;
 }
 
 ir::Value* operand(const ir::Node& node, size_t index) {

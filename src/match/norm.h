@@ -13,7 +13,8 @@ struct LayerNorm {
   int64_t dims = 1;  // how many trailing dims are normalised
 };
 
-// node = (x - mean(x)) * rsqrt(mean((x - mean(x))^2) + eps), or the same with a division by sqrt. The affine is not part of it.
+// node = (x - mean(x)) * rsqrt(mean((x - mean(x))^2) + eps), or the same with a division by sqrt. The affine is not
+// part of it.
 std::optional<LayerNorm> match_layer_norm(const ir::Node& node);
 
 struct RmsNorm {

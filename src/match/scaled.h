@@ -1,4 +1,5 @@
-// "x times a known number", in every spelling (DESIGN.md 3.3). The one function that fusion and the lifting guard share.
+// "x times a known number", in every spelling (DESIGN.md 3.3). The one function that fusion and the lifting guard
+// share.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,9 @@
 namespace edgelift::match {
 
 struct Scaled {
-  ir::Value* base = nullptr;       // what is scaled; equals the value asked about when there is no scale
-  double factor = 1;               // product of all scales found
-  std::vector<ir::Node*> scales;   // the nodes that multiply or divide, outermost first
+  ir::Value* base = nullptr;      // what is scaled; equals the value asked about when there is no scale
+  double factor = 1;              // product of all scales found
+  std::vector<ir::Node*> scales;  // the nodes that multiply or divide, outermost first
   // The nodes between the value asked about and base that only rearrange elements, outermost first, casts between float
   // types included. Applying them to base in reverse order gives the unscaled operand.
   std::vector<ir::Node*> views;
@@ -18,7 +19,8 @@ struct Scaled {
 };
 
 // Sees mul.Scalar, mul.Tensor by a one-element constant on either side, div.Scalar, div.Tensor by one;
-// and all of these through expand, view, permute, slice, clone and float casts. Views below the last scale stay in base.
+// and all of these through expand, view, permute, slice, clone and float casts. Views below the last scale stay in
+// base.
 Scaled as_scaled(ir::Value* value);
 
 // One step: if node computes x times a known number, x and the number. The result has x's type.

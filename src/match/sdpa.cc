@@ -104,7 +104,8 @@ ir::Value* safe_tail(ir::Node& softmax, ir::Value* scores) {
   if (!fill || *fill != 0) return nullptr;
   // not(any(not(eq(scores, -inf)), -1, keepdim))
   const auto producer = [](ir::Value* value, std::string_view base, std::string_view overload) -> ir::Node* {
-    return value != nullptr && value->producer != nullptr && value->producer->is(base, overload) ? value->producer : nullptr;
+    return value != nullptr && value->producer != nullptr && value->producer->is(base, overload) ? value->producer
+                                                                                                 : nullptr;
   };
   ir::Node* outer = producer(operand(*where, 0), "logical_not", "default");
   if (outer == nullptr) return nullptr;
@@ -147,7 +148,8 @@ std::optional<Sdpa> match_whole(ir::Node& node) {
   match.key = as_scaled(call.tensor("key"));
   match.value = call.tensor("value");
   match.mask = call.opt_tensor("attn_mask");
-  if (match.mask != nullptr) match.mask_kind = match.mask->type.dtype == DType::Bool ? Sdpa::Mask::Keep : Sdpa::Mask::Add;
+  if (match.mask != nullptr)
+    match.mask_kind = match.mask->type.dtype == DType::Bool ? Sdpa::Mask::Keep : Sdpa::Mask::Add;
   match.is_causal = call.flag("is_causal");
   match.enable_gqa = call.flag("enable_gqa");
   if (call.has("dropout_p") && call.number("dropout_p") != 0) return std::nullopt;

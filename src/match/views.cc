@@ -23,13 +23,15 @@ bool is_reshape(const ir::Node& node) {
   const ir::Op& op = *node.op;
   if (op.ns != "aten") return false;
   if (op.base == "view") return op.overload == "default";
-  return op.base == "_unsafe_view" || op.base == "reshape" || op.base == "unsqueeze" || op.base == "squeeze" || op.base == "flatten";
+  return op.base == "_unsafe_view" || op.base == "reshape" || op.base == "unsqueeze" || op.base == "squeeze" ||
+         op.base == "flatten";
 }
 
 bool is_identity(const ir::Node& node) {
   const ir::Op& op = *node.op;
-  return op.ns == "aten" && (op.base == "clone" || op.base == "alias" || op.base == "detach" || op.base == "contiguous" ||
-                             op.base == "lift_fresh_copy" || op.base == "alias_copy" || op.base == "detach_copy");
+  return op.ns == "aten" &&
+         (op.base == "clone" || op.base == "alias" || op.base == "detach" || op.base == "contiguous" ||
+          op.base == "lift_fresh_copy" || op.base == "alias_copy" || op.base == "detach_copy");
 }
 
 }  // namespace
@@ -59,7 +61,8 @@ bool is_noop(const ir::Node& node) {
   if (base == "slice" && node.op->overload == "Tensor") return !call.is_symbolic("step") && call.integer("step") == 1;
   if (base == "narrow" && node.op->overload == "default") return true;
   if (base == "repeat" || base == "tile") return true;  // equal sizes: every repeat is 1 or the dim is empty
-  if (base == "dropout" || base == "feature_dropout" || base == "alpha_dropout" || base == "native_dropout") return !call.flag("train");
+  if (base == "dropout" || base == "feature_dropout" || base == "alpha_dropout" || base == "native_dropout")
+    return !call.flag("train");
   if (base == "constant_pad_nd") {
     const auto& pad = call.ints("pad");
     return std::all_of(pad.begin(), pad.end(), [](const SymInt& p) { return p == SymInt(0); });
@@ -71,7 +74,8 @@ bool is_noop(const ir::Node& node) {
   if (node.is("mul", "Tensor") || node.is("mul", "Scalar") || node.is("div", "Tensor") || node.is("div", "Scalar")) {
     const ir::Arg& other = node.args.at(1);
     if (const auto* d = std::get_if<double>(&other)) return *d == 1.0;
-    if (const auto* i = std::get_if<SymInt>(&other)) return *i == SymInt(1) && (base == "mul" || is_float(source->type.dtype));
+    if (const auto* i = std::get_if<SymInt>(&other))
+      return *i == SymInt(1) && (base == "mul" || is_float(source->type.dtype));
     auto* const* value = std::get_if<ir::Value*>(&other);
     if (value == nullptr || !(*value)->type.is_tensor()) return false;
     const auto number = as_number(*value);
@@ -134,7 +138,8 @@ ir::Value* transposed_source(ir::Value* value, std::vector<ir::Node*>& passed) {
     if (!is_identity(node) && !is_reshape(node) && !node.is("expand")) return nullptr;
     if (rank < 2 || from < 2) return nullptr;
     for (int64_t i = 1; i <= 2; ++i)
-      if (!(value->type.sizes[static_cast<size_t>(rank - i)] == source->type.sizes[static_cast<size_t>(from - i)])) return nullptr;
+      if (!(value->type.sizes[static_cast<size_t>(rank - i)] == source->type.sizes[static_cast<size_t>(from - i)]))
+        return nullptr;
     passed.push_back(&node);
     value = source;
   }

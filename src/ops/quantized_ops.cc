@@ -101,7 +101,11 @@ constexpr OpDef kRows[] = {
      "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
      "quant_min, Tensor quant_max, ScalarType dtype) -> Tensor",
-     infer_quantized, nullptr, {}, kPointwise, "quantised operators are not delegated"},
+     infer_quantized,
+     nullptr,
+     {},
+     kPointwise,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::dequantize_per_tensor(Tensor input, float scale, int zero_point, int quant_min, int "
      "quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
      infer_dequantized, nullptr, "quantized_decomposed::dequantize_per_tensor.out", kPointwise,
@@ -112,7 +116,11 @@ constexpr OpDef kRows[] = {
      "quantised operators are not delegated", kernel_double_scales},
     {"quantized_decomposed::dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor "
      "quant_min, Tensor quant_max, ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
-     infer_dequantized, nullptr, {}, kPointwise, "quantised operators are not delegated"},
+     infer_dequantized,
+     nullptr,
+     {},
+     kPointwise,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, int "
      "quant_min, int quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, "quantized_decomposed::quantize_per_channel.out", kNone,
@@ -123,10 +131,18 @@ constexpr OpDef kRows[] = {
      "quantised operators are not delegated"},
     {"quantized_decomposed::quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, int "
      "quant_min, int quant_max, ScalarType dtype, int group_size) -> Tensor",
-     infer_quantized, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_quantized,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, int "
      "quant_min, int quant_max, ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
-     infer_dequantized, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_dequantized,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, int quant_min, int "
      "quant_max, ScalarType dtype) -> Tensor",
      infer_quantized, nullptr, "quantized_decomposed::quantize_per_token.out", kNone,
@@ -141,9 +157,17 @@ constexpr OpDef kRows[] = {
      "quantised operators are not delegated"},
     {"quantized_decomposed::choose_qparams_symmetric.tensor(Tensor input, int quant_min, int quant_max, float eps, "
      "ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_qparams,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
-     infer_qparams_per_token, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_qparams_per_token,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"quantized_decomposed::choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)",
      infer_qparams_per_token, nullptr, "quantized_decomposed::choose_qparams_per_token_asymmetric.out", kNone,
      "quantised operators are not delegated"},
@@ -189,14 +213,26 @@ constexpr OpDef kRows[] = {
      infer_quantized_add, nullptr, "quantized_decomposed::add.out", kNone, "quantised operators are not delegated"},
     {"torchao::quantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "output_dtype, Scalar? quant_min=None, Scalar? quant_max=None) -> Tensor",
-     infer_affine, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_affine,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"torchao::dequantize_affine(Tensor input, SymInt[] block_size, Tensor scale, Tensor? zero_point, ScalarType "
      "input_dtype, Scalar? quant_min=None, Scalar? quant_max=None, ScalarType output_dtype=6) -> Tensor",
-     infer_affine, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_affine,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
     {"torchao::choose_qparams_affine(Tensor? input, str mapping_type, SymInt[] block_size, ScalarType target_dtype, "
      "Scalar? quant_min=None, Scalar? quant_max=None, float? eps=None, ScalarType? scale_dtype=None, ScalarType? "
      "zero_point_dtype=None, bool keepdim=False) -> (Tensor, Tensor)",
-     infer_qparams_affine, nullptr, {}, kNone, "quantised operators are not delegated"},
+     infer_qparams_affine,
+     nullptr,
+     {},
+     kNone,
+     "quantised operators are not delegated"},
 };
 
 }  // namespace

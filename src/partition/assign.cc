@@ -11,9 +11,12 @@ using ops::Refusal;
 
 ops::LowerResult refuse(const ir::Node& node, const Options& options) {
   switch (options.policy) {
-    case Policy::None: return Refusal{Refusal::Code::Policy, "the recipe keeps every operator portable"};
-    case Policy::Upstream: return ops::upstream_refusal(node);
-    case Policy::Full: break;
+    case Policy::None:
+      return Refusal{Refusal::Code::Policy, "the recipe keeps every operator portable"};
+    case Policy::Upstream:
+      return ops::upstream_refusal(node);
+    case Policy::Full:
+      break;
   }
   return std::nullopt;
 }
@@ -37,7 +40,9 @@ Facts facts_of(const ir::Node& node, const xnn::Graph& graph) {
       case xnn::Category::Concatenate:
       case xnn::Category::Pad:
         break;
-      case xnn::Category::Transpose: facts.transposed_bytes += value_bytes(graph.values[made.outputs[0]]); break;
+      case xnn::Category::Transpose:
+        facts.transposed_bytes += value_bytes(graph.values[made.outputs[0]]);
+        break;
       default:
         if (made.kind != xnn::Kind::Copy) facts.computes = true;
         break;
@@ -48,8 +53,8 @@ Facts facts_of(const ir::Node& node, const xnn::Graph& graph) {
 
 // A delegate call has a fixed price of some microseconds. A partition without arithmetic pays it back only by a large
 // transpose, which the portable kernel does element by element; views, slices and concatenations are plain copies there
-// as well. So such a partition is dropped, except where ExecuTorch's own partitioner would delegate all of it: no program
-// shall have more portable operators than with that.
+// as well. So such a partition is dropped, except where ExecuTorch's own partitioner would delegate all of it: no
+// program shall have more portable operators than with that.
 constexpr int64_t kWorthwhileTranspose = 64 << 10;
 
 std::vector<bool> worthwhile(const Dag& dag, const std::vector<Facts>& facts, const std::vector<int32_t>& partition) {
@@ -106,9 +111,10 @@ Result<int> assign(ir::Graph& graph, const Options& options, std::unordered_map<
         if (partition[i] == kPortable || worth[static_cast<size_t>(partition[i])]) continue;
         accepted[i] = false;
         dropped = true;
-        refused.insert_or_assign(dag.nodes[i], Refusal{Refusal::Code::Policy,
-                                                       "it only moves data and has no neighbour in a delegate; a call of its own would cost "
-                                                       "more than the portable copy"});
+        refused.insert_or_assign(
+            dag.nodes[i], Refusal{Refusal::Code::Policy,
+                                  "it only moves data and has no neighbour in a delegate; a call of its own would cost "
+                                  "more than the portable copy"});
       }
       if (!dropped) break;
     }

@@ -1,5 +1,5 @@
-// Splits partitions along execution order. A piece boundary costs the bytes of the values that cross it; the best set of
-// boundaries is found by dynamic programming over the nodes of one partition.
+// Splits partitions along execution order. A piece boundary costs the bytes of the values that cross it; the best set
+// of boundaries is found by dynamic programming over the nodes of one partition.
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
@@ -12,7 +12,8 @@ namespace edgelift::partition {
 namespace {
 
 // Bytes that cross in front of nodes[k], for every k, counting values made in this list and used later in it.
-std::vector<int64_t> crossing_bytes(const Dag& dag, const std::vector<uint32_t>& nodes, std::vector<uint32_t>* live_values) {
+std::vector<int64_t> crossing_bytes(const Dag& dag, const std::vector<uint32_t>& nodes,
+                                    std::vector<uint32_t>* live_values) {
   std::unordered_map<uint32_t, size_t> place;
   for (size_t k = 0; k < nodes.size(); ++k) place.emplace(nodes[k], k);
   std::vector<int64_t> change(nodes.size() + 1, 0);
@@ -39,7 +40,8 @@ std::vector<int64_t> crossing_bytes(const Dag& dag, const std::vector<uint32_t>&
 
 // Boundaries (first node of each piece but the first) with least bytes crossing, no piece heavier than the limit unless
 // it is one node.
-std::vector<size_t> cut_by_weight(const std::vector<int64_t>& weight, const std::vector<int64_t>& crossing, int64_t limit) {
+std::vector<size_t> cut_by_weight(const std::vector<int64_t>& weight, const std::vector<int64_t>& crossing,
+                                  int64_t limit) {
   const size_t count = weight.size();
   std::vector<int64_t> sum(count + 1, 0), cost(count + 1, 0);
   std::vector<size_t> from(count + 1, 0);
@@ -77,7 +79,8 @@ std::vector<size_t> cut_by_externs(const Dag& dag, const std::vector<Facts>& fac
     const ir::Node& node = *dag.nodes[nodes[k]];
     for (const ir::Arg& arg : node.args) {
       ir::for_each_value(arg, [&](const ir::Value* value) {
-        if (value->producer != nullptr && in_piece.contains(static_cast<uint32_t>(dag.index_of(value->producer)))) return;
+        if (value->producer != nullptr && in_piece.contains(static_cast<uint32_t>(dag.index_of(value->producer))))
+          return;
         inputs.insert(value);
       });
     }
@@ -102,7 +105,8 @@ std::vector<size_t> cut_by_externs(const Dag& dag, const std::vector<Facts>& fac
 
 }  // namespace
 
-void limit_partitions(const Dag& dag, const std::vector<Facts>& facts, size_t max_weights, std::vector<int32_t>& partition) {
+void limit_partitions(const Dag& dag, const std::vector<Facts>& facts, size_t max_weights,
+                      std::vector<int32_t>& partition) {
   int32_t count = 0;
   for (const int32_t p : partition) count = std::max(count, p + 1);
   std::vector<std::vector<uint32_t>> members(static_cast<size_t>(count));

@@ -64,7 +64,8 @@ class DelegateMaker {
       EL_CHECK(!refusal, "%" + node->result()->name + " was accepted, then refused: " + refusal->sentence);
       for (ir::Value* result : node->results) {
         const bool leaves = graph_outputs_.contains(result) ||
-                            std::any_of(result->users.begin(), result->users.end(), [&](const ir::Node* user) { return !inside.contains(user); });
+                            std::any_of(result->users.begin(), result->users.end(),
+                                        [&](const ir::Node* user) { return !inside.contains(user); });
         if (leaves) outputs_.push_back(result);
       }
     }
@@ -86,7 +87,8 @@ class DelegateMaker {
     EL_TRY_OK(xnn::verify(xnn_));
     for (const uint32_t id : xnn_.constant_inputs) {
       const xnn::Value& value = xnn_.values[id];
-      const auto* constant = value.source != nullptr ? static_cast<const ir::Constant*>(value.source) : constants_.get(value);
+      const auto* constant =
+          value.source != nullptr ? static_cast<const ir::Constant*>(value.source) : constants_.get(value);
       operands_.push_back(graph_.constant_value(constant));
     }
     return Ok{};
@@ -139,8 +141,8 @@ class DelegateMaker {
       names.push_back(output->name);
       graph_.rename(output, output->name + "_in");  // the call's result takes the name
     }
-    ir::Node* call = graph_.insert(&ir::delegate_op(), {SymInt(static_cast<int64_t>(index)), operands_}, std::move(types), nodes.front(),
-                                   std::move(names));
+    ir::Node* call = graph_.insert(&ir::delegate_op(), {SymInt(static_cast<int64_t>(index)), operands_},
+                                   std::move(types), nodes.front(), std::move(names));
     call->origin = nodes.back()->origin;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       graph_.replace_uses(outputs_[i], call->results[i]);
@@ -159,7 +161,8 @@ class DelegateMaker {
   std::vector<ir::Value*> outputs_;
 };
 
-Verdict verdict_of(const ir::Node& node, const std::unordered_map<const ir::Node*, ops::Refusal>& refused, int first_delegate) {
+Verdict verdict_of(const ir::Node& node, const std::unordered_map<const ir::Node*, ops::Refusal>& refused,
+                   int first_delegate) {
   Verdict verdict;
   verdict.op = ops::record(node).edge_name();
   if (!node.results.empty()) verdict.value = node.results[0]->name;

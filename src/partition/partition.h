@@ -30,8 +30,8 @@ struct Verdict {
   std::string value;        // name of its first result
   std::string source_line;  // "" if unknown
   std::string module_path;
-  int delegate = -1;        // index, or -1: portable
-  std::string reason;       // portable: the refusal's sentence
+  int delegate = -1;   // index, or -1: portable
+  std::string reason;  // portable: the refusal's sentence
 };
 
 struct Lowered {

@@ -121,7 +121,8 @@ int64_t type_bytes(const ir::Type& type) {
 int64_t result_bytes(const ir::Node& node) {
   int64_t bytes = 0;
   for (const ir::Value* result : node.results)
-    if (!result->users.empty() || result->index == 0) bytes = std::min(bytes + type_bytes(result->type), kUnbounded / 4);
+    if (!result->users.empty() || result->index == 0)
+      bytes = std::min(bytes + type_bytes(result->type), kUnbounded / 4);
   return bytes;
 }
 

@@ -19,11 +19,15 @@ struct Dag {
   std::vector<ir::Node*> nodes;  // execution order
   // Compressed lists: the distinct producers of node i's operands, the distinct users of its results, both ascending.
   std::vector<uint32_t> pred_begin, preds, succ_begin, succs;
-  std::vector<bool> is_output;   // a result is an output of the graph
+  std::vector<bool> is_output;  // a result is an output of the graph
 
   size_t size() const { return nodes.size(); }
-  std::span<const uint32_t> preds_of(size_t i) const { return {preds.data() + pred_begin[i], preds.data() + pred_begin[i + 1]}; }
-  std::span<const uint32_t> succs_of(size_t i) const { return {succs.data() + succ_begin[i], succs.data() + succ_begin[i + 1]}; }
+  std::span<const uint32_t> preds_of(size_t i) const {
+    return {preds.data() + pred_begin[i], preds.data() + pred_begin[i + 1]};
+  }
+  std::span<const uint32_t> succs_of(size_t i) const {
+    return {succs.data() + succ_begin[i], succs.data() + succ_begin[i + 1]};
+  }
   size_t index_of(const ir::Node* node) const { return number.at(node); }
 
   std::unordered_map<const ir::Node*, uint32_t> number;
@@ -42,11 +46,11 @@ std::vector<uint32_t> schedule(const Dag& dag, std::vector<int32_t>& partition);
 
 // What a trial lowering tells of an accepted node.
 struct Facts {
-  int64_t packed_bytes = 0;      // constants that the delegate would hold
+  int64_t packed_bytes = 0;        // constants that the delegate would hold
   uint32_t constant_operands = 0;  // unpacked constants, each an operand of the call
-  uint32_t externs = 0;          // operands and results that it would have in a delegate of its own
+  uint32_t externs = 0;            // operands and results that it would have in a delegate of its own
   int64_t transposed_bytes = 0;
-  bool computes = false;         // more than views, copies and transposes
+  bool computes = false;  // more than views, copies and transposes
 };
 
 // The runtime takes 4096 external values; the margin is for copies that the lowering adds.
@@ -54,7 +58,8 @@ inline constexpr uint32_t kMaxExterns = 4000;
 
 // Takes partitions apart that hold more packed weights than asked for, or have more operands and results than the
 // runtime takes; at the places where the fewest bytes cross. New numbers follow the old ones.
-void limit_partitions(const Dag& dag, const std::vector<Facts>& facts, size_t max_weights, std::vector<int32_t>& partition);
+void limit_partitions(const Dag& dag, const std::vector<Facts>& facts, size_t max_weights,
+                      std::vector<int32_t>& partition);
 
 // Upper bound of the bytes of a node's results; a size without a bound counts as one element.
 int64_t result_bytes(const ir::Node& node);

@@ -1,10 +1,11 @@
 // Policy::Upstream: the grouping of ExecuTorch 1.5.1 (facts from its sources, checked against recorded partitions).
 //
-// A matched node opens a group; a linear, convolution, addmm or mm takes its constant operands and a lone relu or hardtanh
-// after it into the group, a batch norm and a prelu their parameters. A constant belongs to the group of its first user.
-// Walking the graph backwards, each group met becomes a partition, so the last one has number 0. Then every partition
-// tries once to take in each later-numbered one. It may if no direct user outside of both leads back into them. Users of
-// a shared constant count as users here, which can forbid a merge that no data flow forbids; that is reproduced.
+// A matched node opens a group; a linear, convolution, addmm or mm takes its constant operands and a lone relu or
+// hardtanh after it into the group, a batch norm and a prelu their parameters. A constant belongs to the group of its
+// first user. Walking the graph backwards, each group met becomes a partition, so the last one has number 0. Then every
+// partition tries once to take in each later-numbered one. It may if no direct user outside of both leads back into
+// them. Users of a shared constant count as users here, which can forbid a merge that no data flow forbids; that is
+// reproduced.
 #include <algorithm>
 #include <numeric>
 
@@ -58,7 +59,9 @@ class Grouping {
       for (const ir::Arg& arg : dag_.nodes[i]->args) {
         ir::for_each_value(arg, [&](const ir::Value* value) {
           const uint32_t from = vertex(value);
-          if (from == kNone || (!pred_[to].empty() && std::find(pred_[to].begin(), pred_[to].end(), from) != pred_[to].end())) return;
+          if (from == kNone ||
+              (!pred_[to].empty() && std::find(pred_[to].begin(), pred_[to].end(), from) != pred_[to].end()))
+            return;
           pred_[to].push_back(from);
           succ_[from].push_back(to);
         });
@@ -123,9 +126,9 @@ class Grouping {
   // The grown set C of one partition: its members, what leads to them, and where its users start.
   struct Grown {
     int32_t id = 0;
-    std::vector<int32_t> leads;          // leads[v] == id: a member is downstream of v
-    uint32_t first_user = kNone;         // no outside user of a member has a lower number
-    std::vector<uint32_t> bad;           // outside users that lead back; only while the set is its first group
+    std::vector<int32_t> leads;   // leads[v] == id: a member is downstream of v
+    uint32_t first_user = kNone;  // no outside user of a member has a lower number
+    std::vector<uint32_t> bad;    // outside users that lead back; only while the set is its first group
   };
 
   bool inside(uint32_t v, int32_t a, int32_t b) const { return partition_[v] == a || partition_[v] == b; }
@@ -229,6 +232,8 @@ class Grouping {
 
 }  // namespace
 
-std::vector<int32_t> assign_upstream(const Dag& dag, const std::vector<bool>& accepted) { return Grouping(dag, accepted).run(); }
+std::vector<int32_t> assign_upstream(const Dag& dag, const std::vector<bool>& accepted) {
+  return Grouping(dag, accepted).run();
+}
 
 }  // namespace edgelift::partition

@@ -47,7 +47,8 @@ bool WeightBudget::take(const std::vector<Layer>& layers, const ir::Node& node, 
     left_ -= bytes;
     return true;
   }
-  context.declined(node, "it would copy " + human_bytes(static_cast<uint64_t>(bytes)) + " of weights, more than is left of the pass's budget");
+  context.declined(node, "it would copy " + human_bytes(static_cast<uint64_t>(bytes)) +
+                             " of weights, more than is left of the pass's budget");
   return false;
 }
 
@@ -91,7 +92,8 @@ std::optional<Layer> as_layer(ir::Node& node) {
   return layer;
 }
 
-void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift) {
+void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale,
+                     const std::vector<double>& shift) {
   std::vector<double> bias = layer.bias_data ? layer.bias_data->to_doubles() : std::vector<double>(shift.size(), 0.0);
   for (size_t i = 0; i < bias.size(); ++i) bias[i] = bias[i] * scale[i] + shift[i];
   const bool scales = std::any_of(scale.begin(), scale.end(), [](double s) { return s != 1; });
@@ -115,7 +117,8 @@ void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<dou
   if (has_bias) set_bias(rewriter, layer, bias);
 }
 
-void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift) {
+void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale,
+                    const std::vector<double>& shift) {
   // Convolution weights [out, in, k..] as a matrix [out, in*k..] whose columns follow the input channels.
   const std::vector<int64_t> sizes = layer.weight_data.sizes();
   int64_t taps = 1;
@@ -126,7 +129,9 @@ void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<doub
       columns.push_back(scale[c]);
       offsets.push_back(shift[c]);
     }
-  const TensorData matrix = taps == 1 && sizes.size() == 2 ? layer.weight_data : layer.weight_data.contiguous().reshaped({sizes[0], sizes[1] * taps});
+  const TensorData matrix = taps == 1 && sizes.size() == 2
+                                ? layer.weight_data
+                                : layer.weight_data.contiguous().reshaped({sizes[0], sizes[1] * taps});
   if (std::any_of(shift.begin(), shift.end(), [](double s) { return s != 0; })) {
     std::vector<double> bias = times_vector(matrix, offsets);
     if (layer.bias_data) {

@@ -20,8 +20,8 @@ struct Layer {
   int64_t groups = 1;
   int64_t out_channels = 0;
   int64_t in_channels = 0;
-  bool padded = false;          // convolution with padding: its input meets zeros that an affine before it would not
-  bool shares_weight = false;   // the weight has other users: a changed copy makes the file grow
+  bool padded = false;         // convolution with padding: its input meets zeros that an affine before it would not
+  bool shares_weight = false;  // the weight has other users: a changed copy makes the file grow
 };
 
 // How many bytes of new weights a pass may make in all. Weights are views into the mapped file; a changed copy lives in
@@ -41,9 +41,11 @@ std::optional<Layer> as_layer(ir::Node& node);
 
 // The layer's weight and bias with every output channel multiplied and shifted: y -> y * scale + shift.
 // new bias = bias * scale + shift.
-void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift);
+void rewrite_outputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale,
+                     const std::vector<double>& shift);
 // Linear, or convolution with groups 1 that is not padded where shift is not zero: x -> x * scale + shift on the input.
-void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale, const std::vector<double>& shift);
+void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& scale,
+                    const std::vector<double>& shift);
 
 // The constant as one number a channel, where it varies along `dim` only (counted from the end of a shape of `rank`):
 // [C] for dim 1, [C,1,1] for dim 3, one number for all. nullopt otherwise.

@@ -20,12 +20,16 @@ Value* subtracted_mean(const ir::Node& node) {
   if (!node.is("sub", "Tensor") || ops::Call(node).number("alpha") != 1) return nullptr;
   auto* const* x = std::get_if<Value*>(&node.args[0]);
   auto* const* mean = std::get_if<Value*>(&node.args[1]);
-  if (x == nullptr || mean == nullptr || (*mean)->producer == nullptr || !(*mean)->producer->is("linear")) return nullptr;
+  if (x == nullptr || mean == nullptr || (*mean)->producer == nullptr || !(*mean)->producer->is("linear"))
+    return nullptr;
   const ops::Call linear(*(*mean)->producer);
   const Value* weight = linear.tensor("weight");
-  if (linear.tensor("input") != *x || linear.opt_tensor("bias") != nullptr || !weight->is_constant() || weight->constant->is_mutable) return nullptr;
+  if (linear.tensor("input") != *x || linear.opt_tensor("bias") != nullptr || !weight->is_constant() ||
+      weight->constant->is_mutable)
+    return nullptr;
   const TensorData& data = weight->constant->data;
-  if (data.dtype() != DType::F32 || data.rank() != 2 || data.sizes()[0] != 1 || (*x)->type.dtype != DType::F32) return nullptr;
+  if (data.dtype() != DType::F32 || data.rank() != 2 || data.sizes()[0] != 1 || (*x)->type.dtype != DType::F32)
+    return nullptr;
   const float share = 1.0F / static_cast<float>(data.sizes()[1]);
   const std::vector<float> values = data.to_floats();
   return std::all_of(values.begin(), values.end(), [&](float v) { return v == share; }) ? *x : nullptr;
@@ -101,7 +105,9 @@ class Stream {
       for (const std::string_view name : {"weight", "bias"}) {
         const Value* operand = call.opt_tensor(name);
         // A weight with another reader would be written twice.
-        if (operand != nullptr && (!operand->is_constant() || operand->constant->is_mutable || operand->users.size() != 1)) return false;
+        if (operand != nullptr &&
+            (!operand->is_constant() || operand->constant->is_mutable || operand->users.size() != 1))
+          return false;
       }
       linears_.push_back(&node);
       return true;
@@ -112,11 +118,13 @@ class Stream {
   bool users(const Value& value, std::vector<Value*>& work) {
     for (ir::Node* user : value.users) {
       if (subtracted_mean(*user) == &value) {
-        if (std::find(subtractions_.begin(), subtractions_.end(), user) == subtractions_.end()) subtractions_.push_back(user);
+        if (std::find(subtractions_.begin(), subtractions_.end(), user) == subtractions_.end())
+          subtractions_.push_back(user);
         continue;
       }
       const auto feeds_mean = [&](const Value* mean) {
-        return !mean->users.empty() && std::all_of(mean->users.begin(), mean->users.end(), [&](const ir::Node* n) { return subtracted_mean(*n) == &value; });
+        return !mean->users.empty() && std::all_of(mean->users.begin(), mean->users.end(),
+                                                   [&](const ir::Node* n) { return subtracted_mean(*n) == &value; });
       };
       if (user->is("linear") && std::get<Value*>(user->args[0]) == &value && feeds_mean(user->result())) continue;
       if (user->results.size() != 1 || !moves_or_adds(*user)) return false;
@@ -143,12 +151,14 @@ TensorData centred(const TensorData& data, bool first) {
       for (size_t g = 0; g < rest; ++g) sums[g] += static_cast<double>(values[i * rest + g]);
     for (double& sum : sums) sum /= static_cast<double>(n);
     for (size_t i = 0; i < n; ++i)
-      for (size_t g = 0; g < rest; ++g) values[i * rest + g] = static_cast<float>(static_cast<double>(values[i * rest + g]) - sums[g]);
+      for (size_t g = 0; g < rest; ++g)
+        values[i * rest + g] = static_cast<float>(static_cast<double>(values[i * rest + g]) - sums[g]);
   } else {
     for (size_t g = 0; g < rest; ++g) {
       double sum = 0;
       for (size_t i = 0; i < n; ++i) sum += static_cast<double>(values[g * n + i]);
-      for (size_t i = 0; i < n; ++i) values[g * n + i] = static_cast<float>(static_cast<double>(values[g * n + i]) - sum / static_cast<double>(n));
+      for (size_t i = 0; i < n; ++i)
+        values[g * n + i] = static_cast<float>(static_cast<double>(values[g * n + i]) - sum / static_cast<double>(n));
     }
   }
   return TensorData::of(DType::F32, data.sizes(), values);

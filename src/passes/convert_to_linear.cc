@@ -15,7 +15,8 @@ namespace {
 Value* transposed_weight(ir::Rewriter& rewriter, Value* matrix, double alpha) {
   const auto data = match::as_constant(matrix);
   if (!data || data->rank() != 2 || !is_float(data->dtype())) return nullptr;
-  if (alpha == 1 && matrix->producer != nullptr && (matrix->producer->is("permute") || matrix->producer->is("t") || matrix->producer->is("transpose", "int"))) {
+  if (alpha == 1 && matrix->producer != nullptr &&
+      (matrix->producer->is("permute") || matrix->producer->is("t") || matrix->producer->is("transpose", "int"))) {
     Value* source = std::get<Value*>(matrix->producer->args[0]);
     if (source->is_constant() && source->type.rank() == 2) {
       const auto straight = match::as_constant(source);
@@ -41,7 +42,8 @@ Value* bias_of(ir::Rewriter& rewriter, Value* addend, const SymInt& width, doubl
   if (data->rank() == 1 && data->sizes()[0] == out && beta == 1 && addend->is_constant()) return addend;
   std::vector<double> values = data->reshaped({data->numel()}).expanded(std::vector<int64_t>{out}).to_doubles();
   for (double& value : values) value *= beta;
-  return rewriter.constant((addend->is_constant() ? addend->constant->name : addend->name) + "_bias", vector_data(data->dtype(), values));
+  return rewriter.constant((addend->is_constant() ? addend->constant->name : addend->name) + "_bias",
+                           vector_data(data->dtype(), values));
 }
 
 bool convert_addmm(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
@@ -96,6 +98,8 @@ bool convert(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> convert_to_linear(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, convert); }
+Result<bool> convert_to_linear(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, convert);
+}
 
 }  // namespace edgelift::passes

@@ -39,7 +39,8 @@ Value* repeated_heads(Value* value, int64_t& groups, ir::Shape& base_shape) {
   }
   if (!node->is("view") && !node->is("_unsafe_view") && !node->is("reshape")) return nullptr;
   Value* source = std::get<Value*>(node->args[0]);
-  while (source->producer != nullptr && source->producer->is("clone")) source = std::get<Value*>(source->producer->args[0]);
+  while (source->producer != nullptr && source->producer->is("clone"))
+    source = std::get<Value*>(source->producer->args[0]);
   node = source->producer;
   if (node == nullptr || !node->is("expand") || source->type.rank() != rank + 1) return nullptr;
   Value* base = std::get<Value*>(node->args[0]);
@@ -75,10 +76,12 @@ class Expander {
     if (!is_f32_or_f16(query) || key->type.dtype != query->type.dtype || value->type.dtype != query->type.dtype)
       return decline("the delegate multiplies batches of matrices in float32 and float16 only");
     const int64_t rank = query->type.rank();
-    if (rank < 2 || key->type.rank() != rank || value->type.rank() != rank) return decline("its operands differ in rank");
+    if (rank < 2 || key->type.rank() != rank || value->type.rank() != rank)
+      return decline("its operands differ in rank");
     double scale = 0;
     if (call.has("scale")) {
-      if (!std::holds_alternative<double>(call.arg("scale"))) return decline("its scale is not a number of the program");
+      if (!std::holds_alternative<double>(call.arg("scale")))
+        return decline("its scale is not a number of the program");
       scale = call.number("scale");
     } else {
       if (!query->type.sizes.back().is_const()) return decline("its head size is not a number");
@@ -154,10 +157,11 @@ class Expander {
     if (given == nullptr) return true;
     // where(condition, 0, -inf) is the condition.
     if (const ir::Node* where = given->producer; where != nullptr && where->is("where", "self")) {
-      const auto shown = match::as_number(std::get<Value*>(where->args[1])), hidden = match::as_number(std::get<Value*>(where->args[2]));
+      const auto shown = match::as_number(std::get<Value*>(where->args[1])),
+                 hidden = match::as_number(std::get<Value*>(where->args[2]));
       Value* condition = std::get<Value*>(where->args[0]);
-      if (shown && hidden && *shown == 0 && std::isinf(*hidden) && *hidden < 0 && condition->type.dtype == DType::Bool &&
-          condition->type.sizes == given->type.sizes)
+      if (shown && hidden && *shown == 0 && std::isinf(*hidden) && *hidden < 0 &&
+          condition->type.dtype == DType::Bool && condition->type.sizes == given->type.sizes)
         given = condition;
     }
     const bool keep = given->type.dtype == DType::Bool;
@@ -275,7 +279,8 @@ class Expander {
       return rewriter_.make("view", {mask, ir::IntList(joined.begin(), joined.end())});
     }
     if (shape[rank - 2] == SymInt(1)) return mask;
-    return rewriter_.make("cat", {ir::ValueList(static_cast<size_t>(groups_), mask), SymInt(static_cast<int64_t>(rank) - 2)});
+    return rewriter_.make("cat",
+                          {ir::ValueList(static_cast<size_t>(groups_), mask), SymInt(static_cast<int64_t>(rank) - 2)});
   }
 
   Mask runtime_bool_mask(Value* given) {
@@ -298,7 +303,8 @@ class Expander {
     }
     mask.added = rewriter_.make("clamp", {given, hiding(dtype_)});
     // exp is 0 for minus infinity only, once every finite number is brought near zero.
-    Value* small = rewriter_.make("mul.Tensor", {given, rewriter_.scalar(dtype_, dtype_ == DType::F16 ? 0x1p-14 : 0x1p-126)});
+    Value* small =
+        rewriter_.make("mul.Tensor", {given, rewriter_.scalar(dtype_, dtype_ == DType::F16 ? 0x1p-14 : 0x1p-126)});
     mask.visible = any_of_row(rewriter_.make("exp", {small}), 128.0);
     return mask;
   }
@@ -310,8 +316,10 @@ class Expander {
     Value* sum = nullptr;
     if (width.is_const()) {
       const TensorData row = scalar_data(dtype_, weight).expanded(std::vector<int64_t>{1, width.value()}).contiguous();
-      sum = rewriter_.make("linear", {flags, shared_constant(rewriter_, "row_" + dtype + "_" + std::to_string(width.value()) + "_" +
-                                                                            float_text(weight, dtype_), row)});
+      sum = rewriter_.make("linear", {flags, shared_constant(rewriter_,
+                                                             "row_" + dtype + "_" + std::to_string(width.value()) +
+                                                                 "_" + float_text(weight, dtype_),
+                                                             row)});
     } else {
       sum = rewriter_.make("sum.dim_IntList", {rewriter_.make("mul.Tensor", {flags, rewriter_.scalar(dtype_, weight)}),
                                                ir::IntList{SymInt(flags->type.rank() - 1)}, true});

@@ -19,7 +19,8 @@ struct Step {
 };
 
 std::optional<Step> as_step(const ir::Node& node, size_t channel_from_end, int64_t channels) {
-  const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"), div = node.is("div", "Tensor");
+  const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"),
+             div = node.is("div", "Tensor");
   if (!mul && !add && !sub && !div) return std::nullopt;
   const ops::Call call(node);
   if ((add || sub) && call.number("alpha") != 1) return std::nullopt;
@@ -55,7 +56,9 @@ size_t channel_from_end(const Layer& layer) {
 
 // layer -> affine becomes layer.
 bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
-  if (node.op->ns != "aten" || (node.op->base != "mul" && node.op->base != "add" && node.op->base != "sub" && node.op->base != "div")) return false;
+  if (node.op->ns != "aten" ||
+      (node.op->base != "mul" && node.op->base != "add" && node.op->base != "sub" && node.op->base != "div"))
+    return false;
   for (size_t side = 0; side < 2; ++side) {
     auto* const* operand = std::get_if<Value*>(&node.args.at(side));
     if (operand == nullptr || (*operand)->producer == nullptr) continue;
@@ -68,7 +71,8 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
       if (made->producer == nullptr) continue;
     }
     ir::Node* producer = made->producer;
-    if (!producer->is("linear") && !producer->is("convolution") && !producer->is("conv2d") && !producer->is("conv1d")) continue;
+    if (!producer->is("linear") && !producer->is("convolution") && !producer->is("conv2d") && !producer->is("conv1d"))
+      continue;
     if (!match::used_once(rewriter.graph(), made)) continue;
     auto layer = as_layer(*producer);
     if (!layer || layer->shares_weight) continue;
@@ -76,11 +80,14 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
     if (permutation) {
       const size_t rank = permutation->size();
       const auto channel = static_cast<int64_t>(rank - from_end);
-      from_end = rank - static_cast<size_t>(std::find(permutation->begin(), permutation->end(), channel) - permutation->begin());
+      from_end = rank - static_cast<size_t>(std::find(permutation->begin(), permutation->end(), channel) -
+                                            permutation->begin());
     }
     const auto step = as_step(node, from_end, layer->out_channels);
     if (!step || step->input != *operand) continue;
-    if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) && !budget.take({*layer}, node, context)) return false;
+    if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) &&
+        !budget.take({*layer}, node, context))
+      return false;
     Value* input = *operand;
     rewriter.set_insert_point(producer);
     rewrite_outputs(rewriter, *layer, step->scale, step->shift);
@@ -131,7 +138,9 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   const size_t from_end = channel_from_end(layers[0]);
   const auto last = as_step(node, from_end, layers[0].in_channels);
   if (!last) return false;
-  const auto shifts = [](const Step& step) { return std::any_of(step.shift.begin(), step.shift.end(), [](double s) { return s != 0; }); };
+  const auto shifts = [](const Step& step) {
+    return std::any_of(step.shift.begin(), step.shift.end(), [](double s) { return s != 0; });
+  };
   const bool padded = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.padded; });
   if (shifts(*last) && padded) {
     context.declined(node, "the convolution after it pads with zeros, which an addition before it does not reach");
@@ -147,7 +156,8 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
       input = before->input;
     }
   }
-  if (std::any_of(scale.begin(), scale.end(), [](double x) { return x != 1; }) && !budget.take(layers, node, context)) return false;
+  if (std::any_of(scale.begin(), scale.end(), [](double x) { return x != 1; }) && !budget.take(layers, node, context))
+    return false;
   for (Layer& layer : layers) {
     rewriter.set_insert_point(layer.node);
     rewrite_inputs(rewriter, layer, scale, shift);

@@ -53,7 +53,8 @@ std::optional<BatchNorm> as_batch_norm(const ir::Node& node, std::string& why) {
     why = "it has no running statistics";
     return std::nullopt;
   }
-  const auto gamma = numbers("weight", 1), beta = numbers("bias", 0), mean = numbers("running_mean", 0), variance = numbers("running_var", 1);
+  const auto gamma = numbers("weight", 1), beta = numbers("bias", 0), mean = numbers("running_mean", 0),
+             variance = numbers("running_var", 1);
   if (!gamma || !beta || !mean || !variance) return std::nullopt;
   const double eps = call.number("eps");
   for (size_t c = 0; c < channels; ++c) {
@@ -85,7 +86,8 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     return false;
   }
   // An unbatched convolution [C, H, W] has its channels at dim 0.
-  if (layer->kind != Layer::Kind::Linear && norm->input->type.rank() != static_cast<int64_t>(layer->weight_data.rank())) {
+  if (layer->kind != Layer::Kind::Linear &&
+      norm->input->type.rank() != static_cast<int64_t>(layer->weight_data.rank())) {
     context.declined(node, "the convolution before it is unbatched, so that its channels are another dimension");
     return false;
   }
@@ -107,7 +109,9 @@ bool only_layers_read(const ir::Node& node) {
   if (value->users.empty() || node.graph->is_output(value)) return false;
   for (ir::Node* user : value->users) {
     const auto layer = as_layer(*user);
-    if (!layer || layer->padded || layer->shares_weight || layer->groups != 1 || ops::Call(*user).tensor("input") != value) return false;
+    if (!layer || layer->padded || layer->shares_weight || layer->groups != 1 ||
+        ops::Call(*user).tensor("input") != value)
+      return false;
     // The channels of a linear are its last dim.
     if (layer->kind == Layer::Kind::Linear && value->type.rank() != 2) return false;
   }
@@ -133,7 +137,11 @@ bool lift(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> fold_batch_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, fold); }
-Result<bool> lift_batch_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift); }
+Result<bool> fold_batch_norm(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, fold);
+}
+Result<bool> lift_batch_norm(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift);
+}
 
 }  // namespace edgelift::passes

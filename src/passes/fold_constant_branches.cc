@@ -32,7 +32,8 @@ bool open_sum(const ir::Node& node, Value*& x, Value*& c, TensorData& data) {
 }
 
 std::vector<int64_t> broadcast_sizes(const TensorData& a, const TensorData& b) {
-  const auto shape = ir::broadcast(ir::Shape(a.sizes().begin(), a.sizes().end()), ir::Shape(b.sizes().begin(), b.sizes().end()));
+  const auto shape =
+      ir::broadcast(ir::Shape(a.sizes().begin(), a.sizes().end()), ir::Shape(b.sizes().begin(), b.sizes().end()));
   std::vector<int64_t> sizes;
   if (shape)
     for (const SymInt& size : *shape) sizes.push_back(size.value());
@@ -70,7 +71,8 @@ bool distribute_over_cat(ir::Node& node, ir::Rewriter& rewriter) {
   TensorData p;
   if (!open_sum(node, x, c, p) || x->producer == nullptr || !x->producer->is("cat")) return false;
   if (!match::used_once(rewriter.graph(), x) || !x->type.is_static()) return false;
-  if (!(x->type.sizes == node.result()->type.sizes) || p.rank() > x->type.rank() || p.numel() > kMaxElements) return false;
+  if (!(x->type.sizes == node.result()->type.sizes) || p.rank() > x->type.rank() || p.numel() > kMaxElements)
+    return false;
   const ops::Call cat(*x->producer);
   const auto& parts = cat.tensors("tensors");
   const auto dim = ops::normalize_dim(cat.integer("dim"), x->type.rank());

@@ -12,9 +12,9 @@
 namespace edgelift::passes {
 namespace {
 
-constexpr int64_t kAlwaysFold = 64 * 1024;        // results up to here fold whatever they are made of
-constexpr int64_t kDefaultGrowth = 4 << 20;       // bytes that one folded result may add to the file
-constexpr int64_t kMaxOperands = 256 << 20;       // constants read by one evaluation are copied once: keep that small
+constexpr int64_t kAlwaysFold = 64 * 1024;   // results up to here fold whatever they are made of
+constexpr int64_t kDefaultGrowth = 4 << 20;  // bytes that one folded result may add to the file
+constexpr int64_t kMaxOperands = 256 << 20;  // constants read by one evaluation are copied once: keep that small
 
 int64_t bytes_of(const ir::Type& type) {
   const auto numel = type.numel();
@@ -26,7 +26,9 @@ bool pure(const ir::Node& node, const ir::OpTable& ops) {
   if (ops::record(node).has(ops::kRandom) || ops::record(node).has(ops::kEffect)) return false;
   if (node.op->base.starts_with("empty") || node.op->base.starts_with("new_empty")) return false;
   for (const Value* result : node.results)
-    if (!result->type.is_tensor() || !result->type.is_static() || result->symbol != nullptr || result->type.numel() == 0) return false;
+    if (!result->type.is_tensor() || !result->type.is_static() || result->symbol != nullptr ||
+        result->type.numel() == 0)
+      return false;
   for (const ir::Arg& arg : node.args) {  // sizes that only the run knows
     if (const auto* number = std::get_if<SymInt>(&arg); number != nullptr && !number->is_const()) return false;
     if (std::holds_alternative<ir::SymRatio>(arg)) return false;
@@ -44,7 +46,8 @@ bool runnable(const ir::Node& node) {
 
 class Folder {
  public:
-  Folder(ir::Program& program, PassContext& context, int64_t growth) : program_(program), context_(context), growth_(growth) {}
+  Folder(ir::Program& program, PassContext& context, int64_t growth)
+      : program_(program), context_(context), growth_(growth) {}
 
   Result<bool> run() {
     for (const auto& graph : program_.methods) choose(*graph);
@@ -97,7 +100,8 @@ class Folder {
         auto view = match::as_constant(result);
         stays = stays || bytes < 0 || (bytes > kAlwaysFold && bytes > leaf_bytes[&node] + growth_);
         if (!view && !runnable(node)) {
-          context_.declined(node, "it depends on constants alone, but the runtime has no kernel to compute it at compile time");
+          context_.declined(
+              node, "it depends on constants alone, but the runtime has no kernel to compute it at compile time");
           stays = true;
         }
         roots.push_back({&graph, result, view.has_value(), view ? *view : TensorData()});
@@ -133,7 +137,8 @@ class Folder {
     if (computed_.empty()) return false;
     if (!context_.evaluate) {
       for (const Root& root : computed_)
-        context_.declined(*root.value->producer, "it depends on constants alone, but no runtime is at hand to compute it");
+        context_.declined(*root.value->producer,
+                          "it depends on constants alone, but no runtime is at hand to compute it");
       return false;
     }
     ir::Program small;
@@ -190,7 +195,8 @@ class Folder {
     }
     if (operand_bytes > kMaxOperands) {
       for (const Root& root : computed_)
-        context_.declined(*root.value->producer, "it depends on constants alone, but on " + human_bytes(static_cast<uint64_t>(operand_bytes)) +
+        context_.declined(*root.value->producer, "it depends on constants alone, but on " +
+                                                     human_bytes(static_cast<uint64_t>(operand_bytes)) +
                                                      " of them, more than compile-time evaluation copies");
       return false;
     }

@@ -22,9 +22,7 @@ Value* unscaled(Lift& lift, const match::Scaled& side) {
   return value;
 }
 
-ir::Shape leading(const ir::Type& type) {
-  return ir::Shape(type.sizes.begin(), type.sizes.end() - 2);
-}
+ir::Shape leading(const ir::Type& type) { return ir::Shape(type.sizes.begin(), type.sizes.end() - 2); }
 
 // x with the batch dims of `batch` and its own last two.
 Value* with_batch(Lift& lift, Value* x, const ir::Shape& batch) {
@@ -45,7 +43,8 @@ bool fuse(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (match->whole && match->scale_nodes.empty()) return false;
   ir::Node& anchor = *match->anchor;
   // Whole attention guards rows that a mask hides; where the graph does not, the guard would only cost.
-  if (!match->whole && !match->safe_tail && match->mask_kind == match::Sdpa::Mask::Add && !match::as_constant(match->mask)) {
+  if (!match->whole && !match->safe_tail && match->mask_kind == match::Sdpa::Mask::Add &&
+      !match::as_constant(match->mask)) {
     context.declined(node, "it is an attention, but its mask is known only at run time and its rows are not guarded");
     return false;
   }
@@ -61,7 +60,8 @@ bool fuse(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   }
   Value* query = unscaled(lift, match->query);
   Value* transposed = unscaled(lift, match->key);
-  if (lift.failed() || query->type.rank() < 2 || transposed->type.rank() < 2 || match->value->type.rank() < 2) return false;
+  if (lift.failed() || query->type.rank() < 2 || transposed->type.rank() < 2 || match->value->type.rank() < 2)
+    return false;
   // The key before its transposition, where the graph spells one; else it is transposed back.
   std::vector<ir::Node*> passed;
   Value* key = match::transposed_source(transposed, passed);
@@ -84,7 +84,8 @@ bool fuse(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   } else if (match->mask != nullptr) {
     mask = match->mask;
   }
-  Value* fused = lift.make_outside("scaled_dot_product_attention", {query, key, value, mask}, {{"scale", match->scale}});
+  Value* fused =
+      lift.make_outside("scaled_dot_product_attention", {query, key, value, mask}, {{"scale", match->scale}});
   if (!lift.failed() && !ops::same_shape(fused->type.sizes, result->type.sizes))
     fused = lift.make_outside("view", {fused, ir::IntList(result->type.sizes.begin(), result->type.sizes.end())});
   return commit(lift, anchor, fused, context);
@@ -99,7 +100,8 @@ Result<bool> fuse_sdpa(ir::Program& program, PassContext& context) {
     // The anchor stands after the softmax that the match starts from: roots first, then the rewriting.
     std::vector<ir::Node*> roots;
     graph->each([&](ir::Node& node) {
-      if (node.is("_softmax") || node.is("softmax", "int") || node.is("scaled_dot_product_attention")) roots.push_back(&node);
+      if (node.is("_softmax") || node.is("softmax", "int") || node.is("scaled_dot_product_attention"))
+        roots.push_back(&node);
     });
     for (ir::Node* root : roots) changed = fuse(*root, rewriter, context) || changed;
   }

@@ -55,7 +55,8 @@ Value* Lift::make(std::string_view op, std::vector<ir::Arg> args, std::initializ
   return result;
 }
 
-Value* Lift::make_outside(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
+Value* Lift::make_outside(std::string_view op, std::vector<ir::Arg> args,
+                          std::initializer_list<ir::Rewriter::Named> named) {
   // After a failure the steps that follow have nothing to work on; any value keeps the caller's code straight.
   if (failed_) return node_->results.at(0);
   auto node = rewriter_.try_create(op, std::move(args), named);
@@ -128,12 +129,15 @@ Value* Lift::sum_last(Value* a, double weight, double bias) {
   }
   const int64_t width = type.sizes.back().value();
   const TensorData one = scalar_data(type.dtype, weight);
-  const std::string suffix = std::string(short_name(type.dtype)) + "_" + std::to_string(width) + "_" + float_text(weight, type.dtype);
-  Value* weights = shared_constant(rewriter_, "row_" + suffix, one.expanded(std::vector<int64_t>{1, width}).contiguous());
+  const std::string suffix =
+      std::string(short_name(type.dtype)) + "_" + std::to_string(width) + "_" + float_text(weight, type.dtype);
+  Value* weights =
+      shared_constant(rewriter_, "row_" + suffix, one.expanded(std::vector<int64_t>{1, width}).contiguous());
   ir::Arg offset;
   if (bias != 0)
-    offset = shared_constant(rewriter_, "bias_" + std::string(short_name(type.dtype)) + "_" + float_text(bias, type.dtype),
-                             scalar_data(type.dtype, bias).reshaped({1}));
+    offset =
+        shared_constant(rewriter_, "bias_" + std::string(short_name(type.dtype)) + "_" + float_text(bias, type.dtype),
+                        scalar_data(type.dtype, bias).reshaped({1}));
   return make("linear", {a, weights, offset});
 }
 

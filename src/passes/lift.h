@@ -32,8 +32,9 @@ Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const Te
 // Below reshapes: the value whose elements `value` has, in the same order.
 Value* below_reshapes(Value* value);
 
-// The replacement of one node, under construction. New nodes stand before the node and have its origin. They stay only if
-// commit() succeeds: if every one of them can be delegated and the types agree; otherwise all of them are taken back.
+// The replacement of one node, under construction. New nodes stand before the node and have its origin. They stay only
+// if commit() succeeds: if every one of them can be delegated and the types agree; otherwise all of them are taken
+// back.
 class Lift {
  public:
   Lift(ir::Rewriter& rewriter, ir::Node& node) : rewriter_(rewriter), node_(&node), name_(node.op->full_name()) {
@@ -47,7 +48,8 @@ class Lift {
 
   Value* make(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {});
   // The same for a node that may stay outside the delegate (a cast of a mask, an index computation).
-  Value* make_outside(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named = {});
+  Value* make_outside(std::string_view op, std::vector<ir::Arg> args,
+                      std::initializer_list<ir::Rewriter::Named> named = {});
 
   Value* number(const Value* like, double value) { return rewriter_.scalar(like->type.dtype, value); }
   Value* add(Value* a, Value* b) { return make("add.Tensor", {a, b}); }
@@ -69,8 +71,8 @@ class Lift {
   Value* softmax(Value* a);  // over the last dim
   // A bool as 0 and 1. The cast stays outside of the delegate; reshapes that stand before it go in after it.
   Value* flags(Value* mask, DType dtype);
-  // Weighted sum over the last dim, which stays with size one: a fully-connected with one output, every weight `weight`,
-  // and `bias` added. The last dim must be a number.
+  // Weighted sum over the last dim, which stays with size one: a fully-connected with one output, every weight
+  // `weight`, and `bias` added. The last dim must be a number.
   Value* sum_last(Value* a, double weight, double bias = 0);
   Value* mean_last(Value* a, double bias = 0);
   Value* max_last(Value* a);  // keepdim

@@ -35,7 +35,8 @@ Value* log1p_exp_of_minus_abs(Lift& lift, Value* x) {
 bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (node.op->ns != "aten" || node.results.size() != 1) return false;
   const std::string_view base = node.op->base;
-  if (base != "gelu" && base != "mish" && base != "softplus" && base != "log_sigmoid" && base != "softshrink") return false;
+  if (base != "gelu" && base != "mish" && base != "softplus" && base != "log_sigmoid" && base != "softshrink")
+    return false;
   const ops::Call call(node);
   Value* x = call.tensor("self");
   if (!is_f32_or_f16(x) || delegated(node)) return false;
@@ -67,6 +68,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> lift_activations(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, rewrite); }
+Result<bool> lift_activations(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, rewrite);
+}
 
 }  // namespace edgelift::passes

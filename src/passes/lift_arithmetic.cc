@@ -92,8 +92,8 @@ Value* lifted(Lift& lift, const ir::Node& node) {
 bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (node.op->ns != "aten" || node.results.size() != 1) return false;
   const std::string_view base = node.op->base;
-  if (base != "pow" && base != "rsub" && base != "log2" && base != "log10" && base != "log1p" && base != "trunc" && base != "frac" &&
-      base != "cosh")
+  if (base != "pow" && base != "rsub" && base != "log2" && base != "log10" && base != "log1p" && base != "trunc" &&
+      base != "frac" && base != "cosh")
     return false;
   if (!is_f32_or_f16(node.result()) || delegated(node)) return false;
   for (const Value* operand : node.operands())
@@ -105,6 +105,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> lift_arithmetic(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, rewrite); }
+Result<bool> lift_arithmetic(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, rewrite);
+}
 
 }  // namespace edgelift::passes

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int64_t kMaxCopies = 32;
 
-// Whether the operator's result is the same when this operand comes unexpanded: element-wise operators and batched products
-// whose other operands give the full shape.
+// Whether the operator's result is the same when this operand comes unexpanded: element-wise operators and batched
+// products whose other operands give the full shape.
 bool broadcasts(ir::Node& user, Value* expanded, Value* narrow, const ir::OpTable& ops) {
   if (!ops::record(user).has(ops::kPointwise) && !user.is("matmul")) return false;
   std::vector<ir::Arg> args = user.args;
@@ -74,7 +74,8 @@ bool lift_expand_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& conte
     dim = i;
   }
   if (expanded_dims == 0) return commit(lift, node, x, context);
-  if (expanded_dims == 1 && copies <= 4) return commit(lift, node, tile(lift, x, static_cast<int64_t>(dim), copies), context);
+  if (expanded_dims == 1 && copies <= 4)
+    return commit(lift, node, tile(lift, x, static_cast<int64_t>(dim), copies), context);
   if (!is_f32_or_f16(self)) {
     context.declined(node, "it would be a multiplication by ones, which the delegate has for float32 and float16 only");
     return false;
@@ -127,14 +128,13 @@ bool lift_repeat_interleave(ir::Node& node, ir::Rewriter& rewriter, PassContext&
   return commit(lift, node, lift.view(x, node.result()->type.sizes), context);
 }
 
-bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
-  return bypass(node, rewriter);
-}
+bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext&) { return bypass(node, rewriter); }
 
 bool materialise(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (node.is("expand")) return !delegated(node) && lift_expand_node(node, rewriter, context);
   if (node.is("repeat") || node.is("tile")) return !delegated(node) && lift_repeat(node, rewriter, context);
-  if (node.is("repeat_interleave", "self_int")) return !delegated(node) && lift_repeat_interleave(node, rewriter, context);
+  if (node.is("repeat_interleave", "self_int"))
+    return !delegated(node) && lift_repeat_interleave(node, rewriter, context);
   return false;
 }
 

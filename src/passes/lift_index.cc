@@ -123,10 +123,12 @@ bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   if (order != before) {
     ir::Shape narrow(self->type.sizes.begin(), self->type.sizes.begin() + static_cast<std::ptrdiff_t>(first));
     for (const size_t i : before) narrow.emplace_back(axes[i].count);
-    narrow.insert(narrow.end(), self->type.sizes.begin() + static_cast<std::ptrdiff_t>(last + 1), self->type.sizes.end());
+    narrow.insert(narrow.end(), self->type.sizes.begin() + static_cast<std::ptrdiff_t>(last + 1),
+                  self->type.sizes.end());
     auto dims = identity_permutation(narrow.size());
     for (size_t i = 0; i < order.size(); ++i)
-      dims[first + i] = static_cast<int64_t>(first) + std::find(before.begin(), before.end(), order[i]) - before.begin();
+      dims[first + i] =
+          static_cast<int64_t>(first) + std::find(before.begin(), before.end(), order[i]) - before.begin();
     if (!inside) return false;
     x = lift.permute(lift.view(x, narrow), dims);
   }

@@ -1,5 +1,6 @@
 // native_layer_norm in the delegate's operators: mean and variance as fully-connected with one output and weights 1/C,
-// the epsilon as its bias. Against the kernel: at most 4e-7 * sqrt(C) of the output's range, from the order of summation.
+// the epsilon as its bias. Against the kernel: at most 4e-7 * sqrt(C) of the output's range, from the order of
+// summation.
 #include "passes/lift.h"
 #include "passes/passes.h"
 
@@ -85,7 +86,11 @@ bool lift_group(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> lift_layer_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_node); }
-Result<bool> lift_group_norm(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_group); }
+Result<bool> lift_layer_norm(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_node);
+}
+Result<bool> lift_group_norm(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_group);
+}
 
 }  // namespace edgelift::passes

@@ -1,5 +1,5 @@
-// Padding by reflected or repeated borders as slices and a concatenation; upper and lower triangles as a product with ones
-// and zeros (exact where the elements are finite).
+// Padding by reflected or repeated borders as slices and a concatenation; upper and lower triangles as a product with
+// ones and zeros (exact where the elements are finite).
 #include <algorithm>
 
 #include "passes/lift.h"
@@ -12,7 +12,8 @@ constexpr int64_t kMaxBorder = 16;
 constexpr int64_t kMaxTriangle = 4 << 20;  // elements of the mask
 
 bool lift_pad(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
-  const bool reflect = node.op->base.starts_with("reflection_pad"), replicate = node.op->base.starts_with("replication_pad");
+  const bool reflect = node.op->base.starts_with("reflection_pad"),
+             replicate = node.op->base.starts_with("replication_pad");
   if (!reflect && !replicate) return false;
   if (delegated(node)) return false;
   const ops::Call call(node);
@@ -27,7 +28,8 @@ bool lift_pad(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     if (before == 0 && after == 0) continue;
     const SymInt& size = x->type.sizes[static_cast<size_t>(dim)];
     if (before < 0 || after < 0 || std::max(before, after) > kMaxBorder || !size.is_const()) {
-      context.declined(node, "its border is cropped, dynamic, or wider than " + std::to_string(kMaxBorder) + " elements");
+      context.declined(node,
+                       "its border is cropped, dynamic, or wider than " + std::to_string(kMaxBorder) + " elements");
       return false;
     }
     const int64_t n = size.value();
@@ -54,10 +56,11 @@ bool lift_triangle(ir::Node& node, ir::Rewriter& rewriter, PassContext& context)
   const int64_t diagonal = call.integer("diagonal");
   std::vector<float> mask;
   for (int64_t r = 0; r < rows.value(); ++r)
-    for (int64_t c = 0; c < columns.value(); ++c) mask.push_back((lower ? c - r <= diagonal : c - r >= diagonal) ? 1.0f : 0.0f);
+    for (int64_t c = 0; c < columns.value(); ++c)
+      mask.push_back((lower ? c - r <= diagonal : c - r >= diagonal) ? 1.0f : 0.0f);
   Lift lift(rewriter, node);
-  const std::string name = node.op->base + "_" + std::to_string(rows.value()) + "_" + std::to_string(columns.value()) + "_" +
-                           std::to_string(diagonal) + "_" + std::string(short_name(x->type.dtype));
+  const std::string name = node.op->base + "_" + std::to_string(rows.value()) + "_" + std::to_string(columns.value()) +
+                           "_" + std::to_string(diagonal) + "_" + std::string(short_name(x->type.dtype));
   const TensorData data = TensorData::of(DType::F32, {rows.value(), columns.value()}, mask).converted(x->type.dtype);
   return commit(lift, node, lift.mul(x, shared_constant(rewriter, name, data)), context);
 }

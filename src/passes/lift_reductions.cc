@@ -1,5 +1,6 @@
-// mean, sum, var, std and norms over any dims: the reduced dims go last, and a fully-connected with one output adds them.
-// Against the kernel: at most 1.2e-7 * sqrt(n) of the largest partial sum for n elements, from the order of summation.
+// mean, sum, var, std and norms over any dims: the reduced dims go last, and a fully-connected with one output adds
+// them. Against the kernel: at most 1.2e-7 * sqrt(n) of the largest partial sum for n elements, from the order of
+// summation.
 #include <algorithm>
 #include <cmath>
 
@@ -74,7 +75,8 @@ bool join_eps(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!node.is("add", "Tensor") && !node.is("add", "Scalar")) return false;
   const ops::Call call(node);
   Value* mean = call.tensor("self");
-  if (mean->producer == nullptr || !mean->producer->is("mean", "dim") || !match::used_once(rewriter.graph(), mean)) return false;
+  if (mean->producer == nullptr || !mean->producer->is("mean", "dim") || !match::used_once(rewriter.graph(), mean))
+    return false;
   if (!is_f32_or_f16(mean) || call.opt_number("alpha").value_or(2) != 1) return false;
   std::optional<double> number;
   const ir::Arg& other = node.args.at(1);
@@ -90,8 +92,8 @@ bool join_eps(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   return commit(lift, node, lift.mean_last(x, *number), context);
 }
 
-// The maximum over adjacent dims [A, R, B] as a pooling over R, which takes B for its channels. Pooling passes over NaN;
-// a sum of zero times every element brings it back.
+// The maximum over adjacent dims [A, R, B] as a pooling over R, which takes B for its channels. Pooling passes over
+// NaN; a sum of zero times every element brings it back.
 Value* maximum(Lift& lift, Value* x, const std::vector<int64_t>& dims) {
   const ir::Shape& sizes = x->type.sizes;
   const auto first = static_cast<size_t>(dims.front()), last = static_cast<size_t>(dims.back());
@@ -171,7 +173,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
         context.declined(node, "only the norms of order 1 and 2 have a form in the delegate");
         return false;
       }
-      result = *order == 2 ? lift.make("sqrt", {lift.sum_last(lift.square(x.rows), 1.0)}) : lift.sum_last(lift.make("abs", {x.rows}), 1.0);
+      result = *order == 2 ? lift.make("sqrt", {lift.sum_last(lift.square(x.rows), 1.0)})
+                           : lift.sum_last(lift.make("abs", {x.rows}), 1.0);
     }
   }
   return commit(lift, node, lift.view(result, node.result()->type.sizes), context);
@@ -179,6 +182,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> lift_reductions(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_node); }
+Result<bool> lift_reductions(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_node);
+}
 
 }  // namespace edgelift::passes

@@ -32,11 +32,13 @@ std::string objection(const Number& number, DType dtype, bool inexact_f16) {
   if (!std::isfinite(number.real)) return "the number is not finite";
   if (is_integer(dtype)) {
     if (!number.integer) return "a float number would be truncated in an integer constant";
-    if (scalar_data(DType::I64, *number.integer).converted(dtype).converted(DType::I64).element_as_int(0) != *number.integer)
+    if (scalar_data(DType::I64, *number.integer).converted(dtype).converted(DType::I64).element_as_int(0) !=
+        *number.integer)
       return "the number does not fit the element type";
     return "";
   }
-  if (number.integer && static_cast<int64_t>(number.real) != *number.integer) return "the integer has no exact float form";
+  if (number.integer && static_cast<int64_t>(number.real) != *number.integer)
+    return "the integer has no exact float form";
   if (dtype == DType::F32 || dtype == DType::F64) {
     // Eager rounds the number to float32 itself.
     return dtype == DType::F32 && !std::isfinite(static_cast<float>(number.real)) ? "the number overflows float32" : "";
@@ -45,7 +47,9 @@ std::string objection(const Number& number, DType dtype, bool inexact_f16) {
   const double rounded = scalar_data(dtype, number.real).element_as_double(0);
   if (rounded == number.real) return "";
   if (!std::isfinite(rounded)) return "the number overflows the element type";
-  return inexact_f16 ? "" : "the number is not exact in 16 bits, and eager computes with the unrounded one (option inexact-f16=yes)";
+  return inexact_f16
+             ? ""
+             : "the number is not exact in 16 bits, and eager computes with the unrounded one (option inexact-f16=yes)";
 }
 
 Value* constant_for(ir::Rewriter& rewriter, DType dtype, const Number& number) {
@@ -144,7 +148,8 @@ Result<bool> lift_scalars(ir::Program& program, PassContext& context) {
     kept.clear();
     if (keep_scales)
       graph->each([&](ir::Node& node) {
-        if (const auto attention = match::match_sdpa(node)) kept.insert(attention->scale_nodes.begin(), attention->scale_nodes.end());
+        if (const auto attention = match::match_sdpa(node))
+          kept.insert(attention->scale_nodes.begin(), attention->scale_nodes.end());
       });
     ir::Rewriter rewriter(program, *graph, context.ops);
     graph->each([&](ir::Node& node) {

@@ -17,7 +17,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const bool slice = node.is("slice", "Tensor");
   if (!select && !unbind && !narrow && !sizes && !split && !chunk && !slice) return false;
   // A slice of step one is what the others become.
-  if (slice && delegated(node) && node.args.size() > 4 && ops::Call(node).arg("step") == ir::Arg(SymInt(1))) return false;
+  if (slice && delegated(node) && node.args.size() > 4 && ops::Call(node).arg("step") == ir::Arg(SymInt(1)))
+    return false;
   const ops::Call call(node);
   Value* self = call.tensor("self");
   const int64_t rank = self->type.rank();
@@ -29,7 +30,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (select) {
     SymInt index = call.sym_int("index");
     if (index.is_const() && index.value() < 0) index = size + index;
-    return commit(lift, node, lift.view(lift.slice(self, *dim, index, SymInt(1)), without(self->type.sizes, *dim)), context);
+    return commit(lift, node, lift.view(lift.slice(self, *dim, index, SymInt(1)), without(self->type.sizes, *dim)),
+                  context);
   }
   if (narrow) {
     SymInt start = call.sym_int("start");
@@ -64,7 +66,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     grouped.insert(grouped.begin() + *dim + 1, SymInt(step));
     Value* groups = lift.view(rows, grouped);
     if (lift.failed()) return commit(lift, node, rows, context);
-    return commit(lift, node, lift.view(lift.slice(groups, *dim + 1, SymInt(at_end ? step - 1 : 0), SymInt(1)), result), context);
+    return commit(lift, node, lift.view(lift.slice(groups, *dim + 1, SymInt(at_end ? step - 1 : 0), SymInt(1)), result),
+                  context);
   }
   std::vector<Value*> parts;
   SymInt start(0);
@@ -83,6 +86,8 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> lift_select(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_node); }
+Result<bool> lift_select(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_node);
+}
 
 }  // namespace edgelift::passes

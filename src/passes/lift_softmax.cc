@@ -14,7 +14,8 @@ namespace {
 // log(sum(exp(x))) over the last dim, which stays with size one.
 Value* log_sum_exp(Lift& lift, Value* x) {
   // Hidden entries (minus infinity) would make 0 * inf.
-  Value* finite = lift.clamp(x, x->type.dtype == DType::F16 ? -60000.0 : -3.0e38, std::numeric_limits<double>::infinity());
+  Value* finite =
+      lift.clamp(x, x->type.dtype == DType::F16 ? -60000.0 : -3.0e38, std::numeric_limits<double>::infinity());
   Value* middle = lift.sum_last(lift.mul(lift.softmax(finite), finite), 1.0);
   Value* sum = lift.sum_last(lift.make("exp", {lift.sub(finite, middle)}), 1.0);
   return lift.add(middle, lift.make("log", {sum}));
@@ -43,7 +44,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!log_softmax && !reduction) return false;
   const ops::Call call(node);
   Value* x = call.tensor("self");
-  if (!is_f32_or_f16(x) || node.result()->type.dtype != x->type.dtype || x->type.rank() == 0 || delegated(node)) return false;
+  if (!is_f32_or_f16(x) || node.result()->type.dtype != x->type.dtype || x->type.rank() == 0 || delegated(node))
+    return false;
   std::vector<int64_t> given = log_softmax ? std::vector<int64_t>{call.integer("dim")} : call.integers("dim");
   const auto dims = ops::normalize_dims(given, x->type.rank(), reduction);
   if (!dims.ok()) return false;
@@ -53,12 +55,15 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   Value* rows = to_rows(lift, x, *dims, back, moved);
   if (lift.failed()) return commit(lift, node, rows, context);
   Value* lse = log_sum_exp(lift, rows);
-  Value* result = log_softmax ? lift.permute(lift.view(lift.sub(rows, lse), moved), back) : lift.view(lse, node.result()->type.sizes);
+  Value* result = log_softmax ? lift.permute(lift.view(lift.sub(rows, lse), moved), back)
+                              : lift.view(lse, node.result()->type.sizes);
   return commit(lift, node, result, context);
 }
 
 }  // namespace
 
-Result<bool> lift_softmax(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, rewrite); }
+Result<bool> lift_softmax(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, rewrite);
+}
 
 }  // namespace edgelift::passes

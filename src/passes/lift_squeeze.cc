@@ -11,7 +11,8 @@ namespace {
 // as_strided with the strides of a contiguous tensor and no offset reads the elements in order.
 bool is_contiguous_view(const ops::Call& call, const ir::Type& from, const ir::Type& to) {
   if (!from.is_static() || !to.is_static() || from.numel() != to.numel() || !from.dim_order.empty()) return false;
-  if (call.is_symbolic("stride") || (call.has("storage_offset") && !(call.sym_int("storage_offset") == SymInt(0)))) return false;
+  if (call.is_symbolic("stride") || (call.has("storage_offset") && !(call.sym_int("storage_offset") == SymInt(0))))
+    return false;
   const std::vector<int64_t> wanted = contiguous_strides(to.static_sizes());
   const std::vector<int64_t> given = call.integers("stride");
   for (size_t i = 0; i < wanted.size(); ++i)
@@ -56,7 +57,11 @@ bool lift_stack_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
 
 }  // namespace
 
-Result<bool> lift_squeeze(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_node); }
-Result<bool> lift_stack(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, lift_stack_node); }
+Result<bool> lift_squeeze(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_node);
+}
+Result<bool> lift_stack(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, lift_stack_node);
+}
 
 }  // namespace edgelift::passes

@@ -23,7 +23,8 @@ struct Choice {
 
 void side(const ir::Arg& arg, Value*& value, std::optional<double>& number) {
   if (const auto* d = std::get_if<double>(&arg)) number = *d;
-  if (const auto* i = std::get_if<SymInt>(&arg); i != nullptr && i->is_const()) number = static_cast<double>(i->value());
+  if (const auto* i = std::get_if<SymInt>(&arg); i != nullptr && i->is_const())
+    number = static_cast<double>(i->value());
   if (auto* const* v = std::get_if<Value*>(&arg); v != nullptr && (*v)->type.is_tensor()) {
     value = *v;
     number = match::as_number(*v);
@@ -51,8 +52,8 @@ std::optional<Choice> as_choice(const ir::Node& node) {
 }
 
 // A constant with `yes` where the condition holds and `no` elsewhere.
-Value* spread(ir::Rewriter& rewriter, const ir::Node& node, const TensorData& condition, DType dtype, double yes, double no,
-              std::string_view what) {
+Value* spread(ir::Rewriter& rewriter, const ir::Node& node, const TensorData& condition, DType dtype, double yes,
+              double no, std::string_view what) {
   std::vector<double> values = condition.to_doubles();
   for (double& value : values) value = value != 0 ? yes : no;
   return rewriter.constant(node.results[0]->name + "_" + std::string(what),
@@ -74,13 +75,18 @@ bool known_condition(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   // One condition for all elements: no choice at all.
   if (const auto all = match::uniform_number(*condition)) {
     Value* chosen = *all != 0 ? choice.taken : choice.other;
-    if (chosen != nullptr && ops::same_shape(chosen->type.sizes, node.result()->type.sizes)) return commit(lift, node, chosen, context);
+    if (chosen != nullptr && ops::same_shape(chosen->type.sizes, node.result()->type.sizes))
+      return commit(lift, node, chosen, context);
   }
   const std::optional<double> taken = choice.taken_number, other = choice.other_number;
   if (taken && other) return false;  // fold-constants has that
   // -inf where hidden: one addition.
-  if (other && *other == -inf) return commit(lift, node, lift.add(choice.taken, spread(rewriter, node, *condition, dtype, 0, -inf, "mask")), context);
-  if (taken && *taken == -inf) return commit(lift, node, lift.add(choice.other, spread(rewriter, node, *condition, dtype, -inf, 0, "mask")), context);
+  if (other && *other == -inf)
+    return commit(lift, node, lift.add(choice.taken, spread(rewriter, node, *condition, dtype, 0, -inf, "mask")),
+                  context);
+  if (taken && *taken == -inf)
+    return commit(lift, node, lift.add(choice.other, spread(rewriter, node, *condition, dtype, -inf, 0, "mask")),
+                  context);
   if ((taken && !std::isfinite(*taken)) || (other && !std::isfinite(*other))) {
     context.declined(node, "it fills with a number that arithmetic cannot place");
     return false;

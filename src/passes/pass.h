@@ -29,8 +29,9 @@ struct PassOptions {
 struct PassContext {
   const ir::OpTable& ops;
   PassOptions options;
-  Evaluate evaluate;                 // may be empty: passes that need it then leave the graph alone and say so
-  // Names of the passes that run after this one in the pipeline (lift-scalars asks whether a later stage consumes SDPA).
+  Evaluate evaluate;  // may be empty: passes that need it then leave the graph alone and say so
+  // Names of the passes that run after this one in the pipeline (lift-scalars asks whether a later stage consumes
+  // SDPA).
   std::vector<std::string> later;
   std::string pass;  // name of the running pass, set by run_passes
   // Why a pass declined, for explain: node and one sentence.
@@ -48,7 +49,7 @@ struct PassInfo {
   std::string_view options = {};
 };
 
-std::span<const PassInfo> all_passes();           // pipeline.cc
+std::span<const PassInfo> all_passes();  // pipeline.cc
 const PassInfo* find_pass(std::string_view name);
 // Parses "a,b:key=value,c". Errors name the unknown pass and the nearest known one, or the bad option.
 struct PassRequest {
@@ -64,10 +65,10 @@ struct Recipe {
   std::string_view sentence;
   bool upstream_edge = false;
   enum class Partition : uint8_t { None, Upstream, Full } partition = Partition::Full;
-  std::string_view before;     // passes before the caller's transform passes
-  std::string_view after;      // passes after them
+  std::string_view before;               // passes before the caller's transform passes
+  std::string_view after;                // passes after them
   std::string_view lift_scalars_passes;  // inserted in place of "$lift" where lifting is on
-  bool lift_scalars = false;   // default of --lift-scalars
+  bool lift_scalars = false;             // default of --lift-scalars
 };
 std::span<const Recipe> all_recipes();  // recipes.cc
 const Recipe* find_recipe(std::string_view name);

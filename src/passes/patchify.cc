@@ -12,7 +12,8 @@ namespace {
 bool becomes_tokens(const ir::Graph& graph, const Value* value) {
   if (!match::used_once(graph, value) || value->users.empty()) return false;
   const ir::Node& view = *value->users[0];
-  if (view.results.size() != 1 || view.result()->type.rank() != 3 || !match::used_once(graph, view.result()) || view.result()->users.empty())
+  if (view.results.size() != 1 || view.result()->type.rank() != 3 || !match::used_once(graph, view.result()) ||
+      view.result()->users.empty())
     return false;
   const auto permutation = match::permutation_of(*view.result()->users[0]);
   return permutation && *permutation == std::vector<int64_t>{0, 2, 1};
@@ -27,7 +28,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const auto& sizes = layer->weight_data.sizes();
   if (sizes.size() != 4 || input->type.rank() != 4 || !input->type.is_static()) return false;
   if (call.is_symbolic("stride") || call.is_symbolic("dilation")) return false;
-  const auto stride = ops::repeat_to(call.integers("stride"), 2), dilation = ops::repeat_to(call.integers("dilation"), 2);
+  const auto stride = ops::repeat_to(call.integers("stride"), 2),
+             dilation = ops::repeat_to(call.integers("dilation"), 2);
   const int64_t kh = sizes[2], kw = sizes[3];
   if (stride[0] != kh || stride[1] != kw || kh * kw == 1) return false;
   if ((kh > 1 && dilation[0] != 1) || (kw > 1 && dilation[1] != 1)) return false;
@@ -43,7 +45,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   patches = lift.view(lift.permute(patches, {0, 2, 4, 1, 3, 5}), {batch, rows * columns, SymInt(width)});
   const std::string name = layer->weight->is_constant() ? layer->weight->constant->name : layer->weight->name;
   Value* weight = rewriter.constant(name + "_rows", layer->weight_data.reshaped({sizes[0], width}));
-  Value* out = layer->bias != nullptr ? lift.make("linear", {patches, weight, layer->bias}) : lift.make("linear", {patches, weight});
+  Value* out = layer->bias != nullptr ? lift.make("linear", {patches, weight, layer->bias})
+                                      : lift.make("linear", {patches, weight});
   out = lift.view(lift.permute(out, {0, 2, 1}), {batch, SymInt(sizes[0]), rows, columns});
   return commit(lift, node, out, context);
 }

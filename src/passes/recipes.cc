@@ -10,9 +10,12 @@ constexpr Recipe kRecipes[] = {
      .upstream_edge = false,
      .partition = Recipe::Partition::Full,
      .before = "remove-noops,fold-constants,merge-duplicates,fold-batch-norm,convert-to-linear",
-     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,remove-noops,expand-sdpa,$lift,lift-layer-norm,lift-group-norm,"
-              "lift-arithmetic,lift-reductions,lift-activations,lift-softmax,lift-select,lift-stack,lift-squeeze,lift-pads,lift-where,patchify,remove-noops,fold-constants,fold-constant-branches,"
-              "split-linear,lift-batch-norm,fold-affine,fold-scale,center-residual,lift-expand,remove-noops,merge-duplicates",
+     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,remove-noops,expand-sdpa,$lift,lift-layer-norm,lift-"
+              "group-norm,"
+              "lift-arithmetic,lift-reductions,lift-activations,lift-softmax,lift-select,lift-stack,lift-squeeze,lift-"
+              "pads,lift-where,patchify,remove-noops,fold-constants,fold-constant-branches,"
+              "split-linear,lift-batch-norm,fold-affine,fold-scale,center-residual,lift-expand,remove-noops,merge-"
+              "duplicates",
      .lift_scalars_passes = "lift-scalars",
      .lift_scalars = true},
     {.name = "upstream",

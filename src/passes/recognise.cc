@@ -9,7 +9,8 @@
 namespace edgelift::passes {
 namespace {
 
-bool replace_by(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, const std::function<Value*(Lift&)>& build) {
+bool replace_by(ir::Node& node, ir::Rewriter& rewriter, PassContext& context,
+                const std::function<Value*(Lift&)>& build) {
   Lift lift(rewriter, node);
   return commit(lift, node, std::vector<Value*>{build(lift)}, context);
 }

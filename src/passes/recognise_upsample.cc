@@ -1,5 +1,5 @@
-// Bilinear resampling spelled out: four gathers by constant indices, blended along W and then along H. The constants are
-// checked against the definition, for both conventions of the corners.
+// Bilinear resampling spelled out: four gathers by constant indices, blended along W and then along H. The constants
+// are checked against the definition, for both conventions of the corners.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,8 @@ Value* operand(const ir::Node& node, size_t index) {
 }
 
 ir::Node* made_by(Value* value, std::string_view base) {
-  return value != nullptr && value->producer != nullptr && value->producer->is(base, "Tensor") ? value->producer : nullptr;
+  return value != nullptr && value->producer != nullptr && value->producer->is(base, "Tensor") ? value->producer
+                                                                                               : nullptr;
 }
 
 // low + (high - low) * alpha in either order of the sum and of the product.
@@ -57,22 +58,28 @@ bool as_gather(Value* value, Gather& gather) {
   if (node.op->base != "index" && node.op->base != "_unsafe_index") return false;
   gather.source = operand(node, 0);
   const auto* indices = std::get_if<ir::ValueList>(&node.args.at(1));
-  if (gather.source == nullptr || indices == nullptr || indices->size() != 4 || (*indices)[0] != nullptr || (*indices)[1] != nullptr) return false;
+  if (gather.source == nullptr || indices == nullptr || indices->size() != 4 || (*indices)[0] != nullptr ||
+      (*indices)[1] != nullptr)
+    return false;
   if ((*indices)[2] == nullptr || (*indices)[3] == nullptr || gather.source->type.rank() != 4) return false;
   const auto rows = match::as_constant((*indices)[2]), columns = match::as_constant((*indices)[3]);
   if (!rows || !columns) return false;
   // [H, 1] and [W], or [W] with leading ones.
-  if (rows->rank() < 2 || rows->sizes().back() != 1 || columns->rank() < 1 || columns->sizes().back() != columns->numel()) return false;
+  if (rows->rank() < 2 || rows->sizes().back() != 1 || columns->rank() < 1 ||
+      columns->sizes().back() != columns->numel())
+    return false;
   gather.rows = rows->to_doubles();
   gather.columns = columns->to_doubles();
   return true;
 }
 
 // Whether position i of the output lies between elements low[i] and high[i], alpha[i] of the way, by the definition.
-bool is_linear(const std::vector<double>& low, const std::vector<double>& high, const std::vector<double>& alpha, int64_t in, bool align_corners) {
+bool is_linear(const std::vector<double>& low, const std::vector<double>& high, const std::vector<double>& alpha,
+               int64_t in, bool align_corners) {
   const auto out = static_cast<double>(low.size());
   if (high.size() != low.size() || alpha.size() != low.size()) return false;
-  const double step = align_corners ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0) : static_cast<double>(in) / out;
+  const double step =
+      align_corners ? (out > 1 ? static_cast<double>(in - 1) / (out - 1) : 0) : static_cast<double>(in) / out;
   for (size_t i = 0; i < low.size(); ++i) {
     const auto at = static_cast<double>(i);
     const double source = align_corners ? at * step : std::max(0.0, (at + 0.5) * step - 0.5);
@@ -95,8 +102,9 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   Value* source = corners[0].source;
   if (!source->type.is_static() || !node.result()->type.is_static()) return false;
   // The corners share their rows and columns in pairs: 00 01 10 11.
-  if (corners[0].rows != corners[1].rows || corners[2].rows != corners[3].rows || corners[0].columns != corners[2].columns ||
-      corners[1].columns != corners[3].columns || !(upper.alpha.to_doubles() == lower.alpha.to_doubles()))
+  if (corners[0].rows != corners[1].rows || corners[2].rows != corners[3].rows ||
+      corners[0].columns != corners[2].columns || corners[1].columns != corners[3].columns ||
+      !(upper.alpha.to_doubles() == lower.alpha.to_doubles()))
     return false;
   const std::vector<int64_t> from = source->type.static_sizes(), to = node.result()->type.static_sizes();
   const std::vector<double> down = outer.alpha.to_doubles(), across = upper.alpha.to_doubles();
@@ -104,7 +112,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     if (!is_linear(corners[0].rows, corners[2].rows, down, from[2], align_corners)) continue;
     if (!is_linear(corners[0].columns, corners[1].columns, across, from[3], align_corners)) continue;
     Lift lift(rewriter, node);
-    Value* resized = lift.make_outside("upsample_bilinear2d.vec", {source, ir::IntList{SymInt(to[2]), SymInt(to[3])}, align_corners, ir::Arg()});
+    Value* resized = lift.make_outside("upsample_bilinear2d.vec",
+                                       {source, ir::IntList{SymInt(to[2]), SymInt(to[3])}, align_corners, ir::Arg()});
     return commit(lift, node, resized, context);
   }
   return false;
@@ -112,6 +121,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 
 }  // namespace
 
-Result<bool> recognise_upsample(ir::Program& program, PassContext& context) { return rewrite_nodes(program, context, rewrite); }
+Result<bool> recognise_upsample(ir::Program& program, PassContext& context) {
+  return rewrite_nodes(program, context, rewrite);
+}
 
 }  // namespace edgelift::passes

@@ -39,10 +39,12 @@ size_t symbolic_dims(const ir::Type& type) {
 // view(view(x)) -> view(x)
 bool join_reshapes(ir::Node& node, ir::Rewriter& rewriter) {
   Value* source = source_of(node);
-  if (!is_reshape(node) || source == nullptr || source->producer == nullptr || !is_reshape(*source->producer)) return false;
+  if (!is_reshape(node) || source == nullptr || source->producer == nullptr || !is_reshape(*source->producer))
+    return false;
   Value* base = source_of(*source->producer);
   const ir::Type& type = node.result()->type;
-  if (base == nullptr || !type.dim_order.empty() || !base->type.dim_order.empty() || !source->type.dim_order.empty()) return false;
+  if (base == nullptr || !type.dim_order.empty() || !base->type.dim_order.empty() || !source->type.dim_order.empty())
+    return false;
   if (symbolic_dims(type) > 1) return false;
   rewriter.set_insert_point(&node);
   Value* joined = base;
@@ -101,7 +103,9 @@ bool drop_logic(ir::Node& node, ir::Rewriter& rewriter) {
   for (size_t side = 0; side < 2; ++side) {
     auto* const* constant = std::get_if<Value*>(&node.args[side]);
     auto* const* x = std::get_if<Value*>(&node.args[1 - side]);
-    if (constant == nullptr || x == nullptr || (*constant)->type.dtype != DType::Bool || (*x)->type.dtype != DType::Bool) continue;
+    if (constant == nullptr || x == nullptr || (*constant)->type.dtype != DType::Bool ||
+        (*x)->type.dtype != DType::Bool)
+      continue;
     const auto data = match::as_constant(*constant);
     if (!data || data->empty() || data->numel() > (1 << 20)) continue;
     const std::vector<double> values = data->to_doubles();
@@ -126,7 +130,8 @@ bool drop_logic(ir::Node& node, ir::Rewriter& rewriter) {
 Result<bool> remove_noops(ir::Program& program, PassContext& context) {
   return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext&) {
     if (node.results.size() != 1) return false;
-    return drop_if_noop(node, rewriter) || drop_logic(node, rewriter) || join_reshapes(node, rewriter) || join_permutes(node, rewriter);
+    return drop_if_noop(node, rewriter) || drop_logic(node, rewriter) || join_reshapes(node, rewriter) ||
+           join_permutes(node, rewriter);
   });
 }
 

@@ -71,8 +71,9 @@ Status check_option(const PassInfo& info, std::string_view key, std::string_view
     return usage_error("pass " + std::string(info.name) + ": option " + std::string(key) + "=" + std::string(value) +
                        " is unknown; choose one of " + std::string(allowed));
   }
-  return usage_error("pass " + std::string(info.name) + " has no option \"" + std::string(key) + "\"" +
-                     (info.options.empty() ? std::string("; it takes none") : "; it takes " + std::string(info.options)));
+  return usage_error(
+      "pass " + std::string(info.name) + " has no option \"" + std::string(key) + "\"" +
+      (info.options.empty() ? std::string("; it takes none") : "; it takes " + std::string(info.options)));
 }
 
 }  // namespace
@@ -105,12 +106,14 @@ Result<std::vector<PassRequest>> parse_passes(std::string_view text) {
     request.info = find_pass(name);
     if (request.info == nullptr)
       return usage_error("no pass is called \"" + std::string(name) + "\"; did you mean \"" +
-                         nearest(all_passes(), name, [](const PassInfo& info) { return std::string(info.name); }) + "\"?");
+                         nearest(all_passes(), name, [](const PassInfo& info) { return std::string(info.name); }) +
+                         "\"?");
     request.name = std::string(name);
     for (size_t i = 1; i < parts.size(); ++i) {
       const size_t equals = parts[i].find('=');
       if (equals == std::string_view::npos)
-        return usage_error("pass " + request.name + ": option \"" + std::string(parts[i]) + "\" is not of the form key=value");
+        return usage_error("pass " + request.name + ": option \"" + std::string(parts[i]) +
+                           "\" is not of the form key=value");
       const std::string_view key = parts[i].substr(0, equals), value = parts[i].substr(equals + 1);
       EL_TRY_OK(check_option(*request.info, key, value));
       request.options.values[std::string(key)] = std::string(value);
@@ -120,7 +123,8 @@ Result<std::vector<PassRequest>> parse_passes(std::string_view text) {
   return requests;
 }
 
-Status run_passes(ir::Program& program, const std::vector<PassRequest>& passes, PassContext& context, bool verify_each) {
+Status run_passes(ir::Program& program, const std::vector<PassRequest>& passes, PassContext& context,
+                  bool verify_each) {
   for (size_t i = 0; i < passes.size(); ++i) {
     const PassRequest& request = passes[i];
     context.options = request.options;

@@ -1,6 +1,6 @@
 // A linear whose output is only taken apart (query, key and value; gate and value of a gated unit) becomes one linear a
-// part, with views of the weight: no copy of the parts at run time. The way between, views and permutations, is followed
-// dim by dim.
+// part, with views of the weight: no copy of the parts at run time. The way between, views and permutations, is
+// followed dim by dim.
 #include <algorithm>
 
 #include "base/check.h"
@@ -70,9 +70,9 @@ bool reshape(Layout& layout, const ir::Shape& shape) {
 
 struct Piece {
   Value* result = nullptr;
-  size_t dim = 0;       // of the layout
+  size_t dim = 0;  // of the layout
   int64_t start = 0, length = 0;
-  bool drops = false;   // select and unbind drop the dim
+  bool drops = false;  // select and unbind drop the dim
 };
 
 // The pieces that a user takes, or false if it is no taking apart along one dim.
@@ -93,7 +93,8 @@ bool pieces_of(ir::Node& user, const Value* source, std::vector<Piece>& pieces) 
     return true;
   }
   if (slice) {
-    if (call.is_symbolic("start") || call.is_symbolic("end") || call.is_symbolic("step") || call.integer("step") != 1) return false;
+    if (call.is_symbolic("start") || call.is_symbolic("end") || call.is_symbolic("step") || call.integer("step") != 1)
+      return false;
     int64_t start = call.opt_integer("start").value_or(0);
     if (start < 0) start += size.value();
     start = std::clamp<int64_t>(start, 0, size.value());
@@ -153,13 +154,15 @@ bool split(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     value = next->result();
   }
   if (pieces.empty()) return false;
-  std::erase_if(pieces, [&](const Piece& piece) { return piece.result->users.empty() && !graph.is_output(piece.result); });
+  std::erase_if(pieces,
+                [&](const Piece& piece) { return piece.result->users.empty() && !graph.is_output(piece.result); });
   if (pieces.empty()) return false;
   const Dim& cut = layout.dims[pieces[0].dim];
   int64_t total = 0;
   for (const Piece& piece : pieces) {
     const Dim& dim = layout.dims[piece.dim];
-    if (dim.kind != Dim::Kind::Factor || cut.kind != Dim::Kind::Factor || dim.index != cut.index || piece.length == 0) return false;
+    if (dim.kind != Dim::Kind::Factor || cut.kind != Dim::Kind::Factor || dim.index != cut.index || piece.length == 0)
+      return false;
     total += piece.length;
   }
   if (pieces.size() < 2 || total > layout.factors[cut.index]) return false;
@@ -180,10 +183,13 @@ bool split(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     const int64_t rows = layer->out_channels / layout.factors[cut.index] * piece.length;
     const std::string suffix = "_" + std::to_string(piece.start);
     rewriter.set_insert_point(&node);
-    std::vector<ir::Arg> args = {std::get<Value*>(node.args[0]), rewriter.constant(name + suffix, weight.reshaped({rows, layer->in_channels}))};
+    std::vector<ir::Arg> args = {std::get<Value*>(node.args[0]),
+                                 rewriter.constant(name + suffix, weight.reshaped({rows, layer->in_channels}))};
     if (layer->bias_data) {
-      const TensorData bias = layer->bias_data->reshaped(layout.factors).narrowed(axis, piece.start, piece.length).reshaped({rows});
-      args.emplace_back(rewriter.constant((layer->bias->is_constant() ? layer->bias->constant->name : layer->bias->name) + suffix, bias));
+      const TensorData bias =
+          layer->bias_data->reshaped(layout.factors).narrowed(axis, piece.start, piece.length).reshaped({rows});
+      args.emplace_back(rewriter.constant(
+          (layer->bias->is_constant() ? layer->bias->constant->name : layer->bias->name) + suffix, bias));
     }
     Value* part = rewriter.make("linear", std::move(args));
     // [outer .., factors .., ones ..], then the order of the layout.
@@ -228,7 +234,8 @@ bool split(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     for (int64_t& d : order) d = renumbered[static_cast<size_t>(d)];
     if (!(kept == part->type.sizes)) part = rewriter.make("view", {part, ir::IntList(kept.begin(), kept.end())});
     if (!std::is_sorted(order.begin(), order.end())) part = rewriter.make("permute", {part, int_list(order)});
-    EL_CHECK(part->type.sizes == piece.result->type.sizes, "split-linear: " + part->type.str() + " for " + piece.result->type.str());
+    EL_CHECK(part->type.sizes == piece.result->type.sizes,
+             "split-linear: " + part->type.str() + " for " + piece.result->type.str());
     rewriter.replace(piece.result, part);
   }
   return true;

@@ -16,6 +16,7 @@ TensorData scale_all(const TensorData& weight, double factor);
 std::vector<double> times_vector(const TensorData& weight, const std::vector<double>& vector);
 TensorData vector_data(DType dtype, const std::vector<double>& values);
 // Element-wise function of two tensors broadcast to sizes.
-TensorData combine(const TensorData& a, const TensorData& b, std::vector<int64_t> sizes, const std::function<double(double, double)>& f);
+TensorData combine(const TensorData& a, const TensorData& b, std::vector<int64_t> sizes,
+                   const std::function<double(double, double)>& f);
 
 }  // namespace edgelift::passes

@@ -81,7 +81,8 @@ std::vector<size_t> first_equal(std::span<const TensorData* const> tensors) {
       bool found = false;
       for (const size_t position : alike) {
         const Candidate& other = bucket.distinct[position];
-        if (other.bytes.size() != bytes.size() || std::memcmp(other.bytes.data(), bytes.data(), bytes.size()) != 0) continue;
+        if (other.bytes.size() != bytes.size() || std::memcmp(other.bytes.data(), bytes.data(), bytes.size()) != 0)
+          continue;
         first[i] = other.index;
         found = true;
         break;

@@ -37,21 +37,26 @@ Result<FileHeader> read_header(std::span<const std::byte> bytes) {
   header.present = true;
   const auto length = get<uint32_t>(bytes, 12);
   if (length < kMinimumHeader)
-    return input_error(fmt::format("the extended header says it has {} bytes, at least {} are needed", length, kMinimumHeader));
+    return input_error(
+        fmt::format("the extended header says it has {} bytes, at least {} are needed", length, kMinimumHeader));
   header.program_size = get<uint64_t>(bytes, 16);
   header.segment_base = get<uint64_t>(bytes, 24);
   if (length >= kHeaderSize && get<uint64_t>(bytes, 32) != 0) header.segment_data_size = get<uint64_t>(bytes, 32);
   if (header.program_size > bytes.size() || header.program_size < kLoaderReads / 2)
-    return input_error(fmt::format("the header says that the program has {} bytes, the file has {}: it was cut off or damaged",
-                                   header.program_size, bytes.size()));
-  if ((header.segment_data_size && header.segment_base > bytes.size()) || (header.segment_base != 0 && header.segment_base < header.program_size))
-    return input_error(fmt::format("the header puts the segments at byte {}, which is not between the end of the program ({}) and "
-                                   "the end of the file ({})",
-                                   header.segment_base, header.program_size, bytes.size()));
+    return input_error(
+        fmt::format("the header says that the program has {} bytes, the file has {}: it was cut off or damaged",
+                    header.program_size, bytes.size()));
+  if ((header.segment_data_size && header.segment_base > bytes.size()) ||
+      (header.segment_base != 0 && header.segment_base < header.program_size))
+    return input_error(
+        fmt::format("the header puts the segments at byte {}, which is not between the end of the program ({}) and "
+                    "the end of the file ({})",
+                    header.segment_base, header.program_size, bytes.size()));
   if (header.segment_data_size && *header.segment_data_size > bytes.size() - header.segment_base)
-    return input_error(fmt::format("the header says that {} bytes of segments begin at byte {}, the file ends at byte {}: it was "
-                                   "cut off or damaged",
-                                   *header.segment_data_size, header.segment_base, bytes.size()));
+    return input_error(
+        fmt::format("the header says that {} bytes of segments begin at byte {}, the file ends at byte {}: it was "
+                    "cut off or damaged",
+                    *header.segment_data_size, header.segment_base, bytes.size()));
   return header;
 }
 
@@ -64,9 +69,10 @@ Result<VerifiedProgram> verified_program(std::span<const std::byte> bytes) {
     return input_error(fmt::format("the program part has {} bytes, more than a flatbuffer can have", program.size()));
   constexpr size_t kAlignment = 16;
   if (reinterpret_cast<uintptr_t>(program.data()) % kAlignment != 0) {
-    auto* copy = static_cast<std::byte*>(::operator new(program.size(), std::align_val_t{kAlignment}));
+    auto* copy = static_cast<std::byte*>(::operator new (program.size(), std::align_val_t{kAlignment}));
     std::memcpy(copy, program.data(), program.size());
-    verified.copy = {copy, [](const std::byte* p) { ::operator delete(const_cast<std::byte*>(p), std::align_val_t{kAlignment}); }};
+    verified.copy = {
+        copy, [](const std::byte* p) { ::operator delete (const_cast<std::byte*>(p), std::align_val_t{kAlignment}); }};
     program = {copy, program.size()};
   }
   // A table takes at least four bytes plus a reference, so a file without shared tables stays below this count.

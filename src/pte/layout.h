@@ -1,4 +1,5 @@
-// The numbers of the file layout (pte-format 1), shared by the writer, the reader and the verifier. Internal to src/pte.
+// The numbers of the file layout (pte-format 1), shared by the writer, the reader and the verifier. Internal to
+// src/pte.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +16,10 @@ struct Program;
 
 namespace edgelift::pte {
 
-inline constexpr size_t kHeaderPosition = 8;   // right after the root offset and the identifier
-inline constexpr size_t kHeaderSize = 32;      // also a multiple of every alignment inside the flatbuffer
-inline constexpr size_t kMinimumHeader = 24;   // without segment_data_size
-inline constexpr size_t kLoaderReads = 64;     // the loader always reads this much
+inline constexpr size_t kHeaderPosition = 8;  // right after the root offset and the identifier
+inline constexpr size_t kHeaderSize = 32;     // also a multiple of every alignment inside the flatbuffer
+inline constexpr size_t kMinimumHeader = 24;  // without segment_data_size
+inline constexpr size_t kLoaderReads = 64;    // the loader always reads this much
 inline constexpr uint64_t kTensorAlignment = 16;
 inline constexpr uint64_t kSegmentAlignment = 128;
 inline constexpr uint64_t kPage = 4096;
@@ -29,12 +30,14 @@ inline constexpr uint64_t kReadableTail = 16;
 inline constexpr size_t kMaxRank = 16;
 inline constexpr size_t kMaxOperatorName = 100;
 
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
+constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
 
 // What the file says about itself before the flatbuffer is looked at.
 struct FileHeader {
   bool present = false;
-  uint64_t program_size = 0;       // bytes of the flatbuffer, this header included
+  uint64_t program_size = 0;  // bytes of the flatbuffer, this header included
   uint64_t segment_base = 0;
   std::optional<uint64_t> segment_data_size;  // absent or 0 in old files
 };

@@ -19,7 +19,9 @@ template <class T>
 uint32_t count(const flatbuffers::Vector<T>* list) {
   return list == nullptr ? 0 : list->size();
 }
-std::string text(const flatbuffers::String* s) { return s == nullptr ? std::string() : std::string(s->c_str(), s->size()); }
+std::string text(const flatbuffers::String* s) {
+  return s == nullptr ? std::string() : std::string(s->c_str(), s->size());
+}
 
 // The rules have been checked, so every index and offset is in range.
 class Reader {
@@ -41,9 +43,12 @@ class Reader {
     for (uint32_t i = 0; i < root_.execution_plan()->size(); ++i) {
       program_.plans.push_back(plan(*root_.execution_plan()->Get(i)));
       if (foreign_dtype_ != 0)
-        return input_error(fmt::format("a tensor has the quantised element type {}, which only the schema knows", foreign_dtype_));
+        return input_error(
+            fmt::format("a tensor has the quantised element type {}, which only the schema knows", foreign_dtype_));
       if (exhausted_)
-        return input_error("the program refers to the same lists so often that it would take much more memory than the file has bytes");
+        return input_error(
+            "the program refers to the same lists so often that it would take much more memory than the file has "
+            "bytes");
     }
     for (uint32_t i = 0; i < count(root_.named_data()); ++i) {
       const fb::NamedData& named = *root_.named_data()->Get(i);
@@ -95,11 +100,16 @@ class Reader {
   Tensor tensor(const fb::Tensor& from) {
     Tensor t;
     switch (from.scalar_type()) {
-      case fb::ScalarType::QINT8: case fb::ScalarType::QUINT8: case fb::ScalarType::QINT32: case fb::ScalarType::QUINT4X2:
-      case fb::ScalarType::QUINT2X4: case fb::ScalarType::BITS16:
+      case fb::ScalarType::QINT8:
+      case fb::ScalarType::QUINT8:
+      case fb::ScalarType::QINT32:
+      case fb::ScalarType::QUINT4X2:
+      case fb::ScalarType::QUINT2X4:
+      case fb::ScalarType::BITS16:
         foreign_dtype_ = static_cast<int>(from.scalar_type());
         return t;
-      default: t.dtype = static_cast<DType>(from.scalar_type());
+      default:
+        t.dtype = static_cast<DType>(from.scalar_type());
     }
     t.sizes = list<int32_t>(from.sizes());
     t.dim_order = list<uint8_t>(from.dim_order());
@@ -115,7 +125,8 @@ class Reader {
       t.memory_offset = where->memory_offset_low() | static_cast<uint64_t>(where->memory_offset_high()) << 32;
       t.initial = data;
       if (data >= 0)
-        set_data(program_.mutable_data[static_cast<size_t>(data)], t, *root_.mutable_data_segments()->Get(0), from.data_buffer_idx());
+        set_data(program_.mutable_data[static_cast<size_t>(data)], t, *root_.mutable_data_segments()->Get(0),
+                 from.data_buffer_idx());
     } else if (data >= 0 && !t.external) {
       t.constant = data;
       set_data(program_.constants[static_cast<size_t>(data)], t, *root_.constant_segment(), from.data_buffer_idx());
@@ -125,17 +136,28 @@ class Reader {
 
   Value value(const fb::EValue& from) {
     switch (from.val_type()) {
-      case fb::KernelTypes::Int: return from.val_as_Int()->int_val();
-      case fb::KernelTypes::Bool: return from.val_as_Bool()->bool_val();
-      case fb::KernelTypes::Double: return from.val_as_Double()->double_val();
-      case fb::KernelTypes::Tensor: return tensor(*from.val_as_Tensor());
-      case fb::KernelTypes::String: return string(from.val_as_String()->string_val());
-      case fb::KernelTypes::IntList: return IntList{list<int32_t>(from.val_as_IntList()->items())};
-      case fb::KernelTypes::DoubleList: return list<double>(from.val_as_DoubleList()->items());
-      case fb::KernelTypes::BoolList: return list<bool>(from.val_as_BoolList()->items());
-      case fb::KernelTypes::TensorList: return TensorList{list<int32_t>(from.val_as_TensorList()->items())};
-      case fb::KernelTypes::OptionalTensorList: return OptionalTensorList{list<int32_t>(from.val_as_OptionalTensorList()->items())};
-      default: return Null{};
+      case fb::KernelTypes::Int:
+        return from.val_as_Int()->int_val();
+      case fb::KernelTypes::Bool:
+        return from.val_as_Bool()->bool_val();
+      case fb::KernelTypes::Double:
+        return from.val_as_Double()->double_val();
+      case fb::KernelTypes::Tensor:
+        return tensor(*from.val_as_Tensor());
+      case fb::KernelTypes::String:
+        return string(from.val_as_String()->string_val());
+      case fb::KernelTypes::IntList:
+        return IntList{list<int32_t>(from.val_as_IntList()->items())};
+      case fb::KernelTypes::DoubleList:
+        return list<double>(from.val_as_DoubleList()->items());
+      case fb::KernelTypes::BoolList:
+        return list<bool>(from.val_as_BoolList()->items());
+      case fb::KernelTypes::TensorList:
+        return TensorList{list<int32_t>(from.val_as_TensorList()->items())};
+      case fb::KernelTypes::OptionalTensorList:
+        return OptionalTensorList{list<int32_t>(from.val_as_OptionalTensorList()->items())};
+      default:
+        return Null{};
     }
   }
 
@@ -157,7 +179,8 @@ class Reader {
         const fb::JumpFalseCall& jump = *from.instr_args_as_JumpFalseCall();
         return JumpFalseCall{jump.cond_value_index(), first + jump.destination_instruction()};
       }
-      default: return FreeCall{from.instr_args_as_FreeCall()->value_index()};
+      default:
+        return FreeCall{from.instr_args_as_FreeCall()->value_index()};
     }
   }
 
@@ -165,7 +188,8 @@ class Reader {
     Plan plan;
     plan.name = string(from.name());
     if (!spend(count(from.values()))) return plan;
-    for (uint32_t i = 0; i < count(from.values()) && !exhausted_; ++i) plan.values.push_back(value(*from.values()->Get(i)));
+    for (uint32_t i = 0; i < count(from.values()) && !exhausted_; ++i)
+      plan.values.push_back(value(*from.values()->Get(i)));
     plan.inputs = list<int32_t>(from.inputs());
     plan.outputs = list<int32_t>(from.outputs());
     for (uint32_t c = 0; c < count(from.chains()); ++c) {
@@ -181,7 +205,8 @@ class Reader {
       const fb::Operator& op = *from.operators()->Get(i);
       plan.operators.push_back({string(op.name()), string(op.overload())});
     }
-    for (uint32_t i = 0; i < count(from.delegates()) && !exhausted_; ++i) plan.delegates.push_back(delegate(*from.delegates()->Get(i)));
+    for (uint32_t i = 0; i < count(from.delegates()) && !exhausted_; ++i)
+      plan.delegates.push_back(delegate(*from.delegates()->Get(i)));
     plan.buffer_sizes = list<uint64_t>(from.non_const_buffer_sizes());
     return plan;
   }

@@ -18,12 +18,39 @@ namespace fb = executorch_flatbuffer;
 
 uint64_t element_bytes(int8_t scalar_type) {
   switch (scalar_type) {
-    case 0: case 1: case 11: case 12: case 13: case 16: case 17: case 23: case 24: case 25: case 26: return 1;
-    case 2: case 5: case 15: case 22: case 27: return 2;
-    case 3: case 6: case 8: case 14: case 28: return 4;
-    case 4: case 7: case 9: case 29: return 8;
-    case 10: return 16;  // 8 to 10 are complex: unnamed in the schema, taken by the runtime
-    default: return 0;
+    case 0:
+    case 1:
+    case 11:
+    case 12:
+    case 13:
+    case 16:
+    case 17:
+    case 23:
+    case 24:
+    case 25:
+    case 26:
+      return 1;
+    case 2:
+    case 5:
+    case 15:
+    case 22:
+    case 27:
+      return 2;
+    case 3:
+    case 6:
+    case 8:
+    case 14:
+    case 28:
+      return 4;
+    case 4:
+    case 7:
+    case 9:
+    case 29:
+      return 8;
+    case 10:
+      return 16;  // 8 to 10 are complex: unnamed in the schema, taken by the runtime
+    default:
+      return 0;
   }
 }
 
@@ -65,26 +92,30 @@ class SegmentRules {
   Status check() {
     const fb::Program& root = *program_.root;
     if (root.version() != 0)
-      return input_error(fmt::format("the program has schema version {}, this version of edgelift knows 0", root.version()));
+      return input_error(
+          fmt::format("the program has schema version {}, this version of edgelift knows 0", root.version()));
     const FileHeader& header = program_.header;
     for (uint32_t i = 0; i < count(root.segments()); ++i) {
       const fb::DataSegment& segment = *root.segments()->Get(i);
       if (segment.size() == 0) continue;
       if (!header.present || header.segment_base == 0)
-        return input_error(fmt::format("segment {} has {} bytes, but the file has no extended header that says where segments begin: "
-                                       "its magic at byte 8 is damaged",
-                                       i, segment.size()));
+        return input_error(
+            fmt::format("segment {} has {} bytes, but the file has no extended header that says where segments begin: "
+                        "its magic at byte 8 is damaged",
+                        i, segment.size()));
       const uint64_t rest = bytes_.size() - std::min<uint64_t>(header.segment_base, bytes_.size());
       const uint64_t room = header.segment_data_size.value_or(rest);
       if (segment.offset() > room || segment.size() > room - segment.offset())
-        return input_error(fmt::format("segment {} (offset {}, {} bytes) reaches past the end of the file's segments ({} bytes)", i,
-                                       segment.offset(), segment.size(), room));
+        return input_error(
+            fmt::format("segment {} (offset {}, {} bytes) reaches past the end of the file's segments ({} bytes)", i,
+                        segment.offset(), segment.size(), room));
     }
     if (count(root.constant_buffer()) != 0)
       return input_error("the constants are in the old constant_buffer, which ExecuTorch 1.5 does not load");
     const fb::SubsegmentOffsets* constants = root.constant_segment();
     if (constants == nullptr || count(constants->offsets()) == 0)
-      return input_error("constant_segment.offsets is missing or empty; the runtime needs at least the reserved entry 0");
+      return input_error(
+          "constant_segment.offsets is missing or empty; the runtime needs at least the reserved entry 0");
     EL_TRY_OK(offsets("constant_segment", *constants));
     for (uint32_t i = 0; i < count(root.mutable_data_segments()); ++i) {
       const fb::SubsegmentOffsets& mutable_data = *root.mutable_data_segments()->Get(i);
@@ -97,8 +128,8 @@ class SegmentRules {
       if (!keys.insert(text(named.key())).second)
         return input_error(fmt::format("two entries of named data have the key '{}'", text(named.key())));
       if (named.segment_index() >= count(root.segments()))
-        return input_error(fmt::format("named data '{}' is in segment {}, there are {}", text(named.key()), named.segment_index(),
-                                       count(root.segments())));
+        return input_error(fmt::format("named data '{}' is in segment {}, there are {}", text(named.key()),
+                                       named.segment_index(), count(root.segments())));
     }
     return Ok{};
   }
@@ -109,11 +140,13 @@ class SegmentRules {
     if (!aligned(list.offsets())) return input_error(fmt::format("the offsets of {} are not aligned to 8 bytes", what));
     if (count(list.offsets()) <= 1) return Ok{};  // the segment is not loaded
     if (list.segment_index() >= count(root.segments()))
-      return input_error(fmt::format("{} is in segment {}, there are {}", what, list.segment_index(), count(root.segments())));
+      return input_error(
+          fmt::format("{} is in segment {}, there are {}", what, list.segment_index(), count(root.segments())));
     const uint64_t size = root.segments()->Get(list.segment_index())->size();
     for (uint32_t i = 0; i < list.offsets()->size(); ++i)
       if (list.offsets()->Get(i) > size)
-        return input_error(fmt::format("{}: entry {} begins at {}, the segment has {} bytes", what, i, list.offsets()->Get(i), size));
+        return input_error(
+            fmt::format("{}: entry {} begins at {}, the segment has {} bytes", what, i, list.offsets()->Get(i), size));
     return Ok{};
   }
 
@@ -133,15 +166,18 @@ class PlanRules {
           std::pair(plan_.delegates() != nullptr, "delegates"),
           std::pair(count(plan_.non_const_buffer_sizes()) != 0, "non_const_buffer_sizes")})
       if (!present) return fail(fmt::format("the list {} is missing", field));
-    if (!aligned(plan_.non_const_buffer_sizes())) return fail("the list non_const_buffer_sizes is not aligned to 8 bytes");
+    if (!aligned(plan_.non_const_buffer_sizes()))
+      return fail("the list non_const_buffer_sizes is not aligned to 8 bytes");
     for (uint32_t i = 0; i < plan_.non_const_buffer_sizes()->size(); ++i)
-      if (plan_.non_const_buffer_sizes()->Get(i) < 0) return fail(fmt::format("planned buffer {} has a negative size", i));
+      if (plan_.non_const_buffer_sizes()->Get(i) < 0)
+        return fail(fmt::format("planned buffer {} has a negative size", i));
     for (uint32_t i = 0; i < values(); ++i) EL_TRY_OK(value(i));
     for (uint32_t i = 0; i < plan_.inputs()->size(); ++i) {
       const int32_t index = plan_.inputs()->Get(i);
       EL_TRY_OK(in_range(index, fmt::format("input {}", i)));
       const fb::KernelTypes type = kind(index);
-      if (type >= fb::KernelTypes::IntList) return fail(fmt::format("input {} is a list, which a method cannot take", i));
+      if (type >= fb::KernelTypes::IntList)
+        return fail(fmt::format("input {} is a list, which a method cannot take", i));
       if (type == fb::KernelTypes::Tensor && is_constant(index)) return fail(fmt::format("input {} is a constant", i));
     }
     for (uint32_t i = 0; i < plan_.outputs()->size(); ++i)
@@ -151,7 +187,8 @@ class PlanRules {
       const std::string_view base = text(op.name()), overload = text(op.overload());
       if (base.empty()) return fail(fmt::format("operator {} has no name", i));
       if (base.size() + overload.size() + 1 >= kMaxOperatorName)
-        return fail(fmt::format("the name of operator {} is longer than the runtime's {} characters", i, kMaxOperatorName));
+        return fail(
+            fmt::format("the name of operator {} is longer than the runtime's {} characters", i, kMaxOperatorName));
     }
     for (uint32_t i = 0; i < plan_.delegates()->size(); ++i) EL_TRY_OK(delegate(i));
     return chains();
@@ -164,10 +201,12 @@ class PlanRules {
   fb::KernelTypes kind(int32_t index) const { return at(index).val_type(); }
   bool is_constant(int32_t index) const {
     const fb::Tensor* tensor = at(index).val_as_Tensor();
-    return tensor != nullptr && tensor->allocation_info() == nullptr && (tensor->data_buffer_idx() > 0 || is_external(*tensor));
+    return tensor != nullptr && tensor->allocation_info() == nullptr &&
+           (tensor->data_buffer_idx() > 0 || is_external(*tensor));
   }
   static bool is_external(const fb::Tensor& tensor) {
-    return tensor.extra_tensor_info() != nullptr && tensor.extra_tensor_info()->location() == fb::TensorDataLocation::EXTERNAL;
+    return tensor.extra_tensor_info() != nullptr &&
+           tensor.extra_tensor_info()->location() == fb::TensorDataLocation::EXTERNAL;
   }
 
   Status in_range(int64_t index, const std::string& what) const {
@@ -186,16 +225,23 @@ class PlanRules {
       if (kind(static_cast<int32_t>(item)) != fb::KernelTypes::Tensor)
         return fail(fmt::format("list {} holds value {}, which is not a tensor", i, item));
       if (item >= static_cast<int64_t>(i))
-        return fail(fmt::format("list {} stands before tensor {} that it holds; the runtime reads values in order", i, item));
+        return fail(
+            fmt::format("list {} stands before tensor {} that it holds; the runtime reads values in order", i, item));
       return Ok{};
     };
     if (value.val_type() != fb::KernelTypes::Null && value.val() == nullptr)
       return fail(fmt::format("value {} is missing", i));
     switch (value.val_type()) {
-      case fb::KernelTypes::Null: case fb::KernelTypes::Int: case fb::KernelTypes::Bool: case fb::KernelTypes::Double: return Ok{};
-      case fb::KernelTypes::Tensor: return tensor(i, *value.val_as_Tensor());
+      case fb::KernelTypes::Null:
+      case fb::KernelTypes::Int:
+      case fb::KernelTypes::Bool:
+      case fb::KernelTypes::Double:
+        return Ok{};
+      case fb::KernelTypes::Tensor:
+        return tensor(i, *value.val_as_Tensor());
       case fb::KernelTypes::String:
-        if (value.val_as_String()->string_val() == nullptr) return fail(fmt::format("value {} is a string without text", i));
+        if (value.val_as_String()->string_val() == nullptr)
+          return fail(fmt::format("value {} is a string without text", i));
         return Ok{};
       case fb::KernelTypes::IntList:
         if (!aligned(value.val_as_IntList()->items())) return fail(fmt::format("list {} is not aligned to 8 bytes", i));
@@ -207,7 +253,8 @@ class PlanRules {
           return Ok{};
         });
       case fb::KernelTypes::DoubleList:
-        if (!aligned(value.val_as_DoubleList()->items())) return fail(fmt::format("list {} is not aligned to 8 bytes", i));
+        if (!aligned(value.val_as_DoubleList()->items()))
+          return fail(fmt::format("list {} is not aligned to 8 bytes", i));
         if (value.val_as_DoubleList()->items() == nullptr) return fail(fmt::format("list {} has no items field", i));
         return Ok{};
       case fb::KernelTypes::BoolList:
@@ -217,13 +264,18 @@ class PlanRules {
         if (value.val_as_TensorList()->items() == nullptr) return fail(fmt::format("list {} has no items field", i));
         return listed(value.val_as_TensorList()->items(), tensor_item);
       case fb::KernelTypes::OptionalTensorList:
-        if (value.val_as_OptionalTensorList()->items() == nullptr) return fail(fmt::format("list {} has no items field", i));
+        if (value.val_as_OptionalTensorList()->items() == nullptr)
+          return fail(fmt::format("list {} has no items field", i));
         return listed(value.val_as_OptionalTensorList()->items(), [&](int64_t item) -> Status {
           if (item == -1) return Ok{};
-          if (item >= 0 && item < static_cast<int64_t>(values()) && kind(static_cast<int32_t>(item)) == fb::KernelTypes::Null) return Ok{};
+          if (item >= 0 && item < static_cast<int64_t>(values()) &&
+              kind(static_cast<int32_t>(item)) == fb::KernelTypes::Null)
+            return Ok{};
           return tensor_item(item);
         });
-      default: return fail(fmt::format("value {} is of a kind ({}) that the schema does not have", i, static_cast<int>(value.val_type())));
+      default:
+        return fail(fmt::format("value {} is of a kind ({}) that the schema does not have", i,
+                                static_cast<int>(value.val_type())));
     }
   }
 
@@ -238,14 +290,16 @@ class PlanRules {
       return bad(fmt::format("dim_order has {} entries for rank {}", tensor.dim_order()->size(), rank));
     uint32_t seen = 0;
     for (uint32_t d = 0; d < rank; ++d) {
-      if (tensor.sizes()->Get(d) < 0) return bad(fmt::format("size {} of dimension {} is negative", tensor.sizes()->Get(d), d));
+      if (tensor.sizes()->Get(d) < 0)
+        return bad(fmt::format("size {} of dimension {} is negative", tensor.sizes()->Get(d), d));
       const uint8_t dim = tensor.dim_order()->Get(d);
       if (dim >= rank || (seen & 1u << dim) != 0) return bad("dim_order is not a permutation of the dimensions");
       seen |= 1u << dim;
     }
     if (tensor.storage_offset() != 0) return bad("storage_offset is not zero, which the runtime does not take");
     if (tensor.layout() != 0) return bad("layout is not zero (strided)");
-    if (tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC && tensor.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_BOUND)
+    if (tensor.shape_dynamism() != fb::TensorShapeDynamism::STATIC &&
+        tensor.shape_dynamism() != fb::TensorShapeDynamism::DYNAMIC_BOUND)
       return bad("its shape has no upper bound, which the runtime does not take");
     const std::optional<uint64_t> bytes = tensor_bytes(type, {tensor.sizes()->data(), rank});
     if (!bytes) return bad("its size in bytes does not fit into 63 bits");
@@ -254,15 +308,18 @@ class PlanRules {
     if (const fb::AllocationDetails* where = tensor.allocation_info()) {
       const uint32_t buffers = plan_.non_const_buffer_sizes()->size();
       if (where->memory_id() == 0 || where->memory_id() >= buffers)
-        return bad(fmt::format("it is in planned buffer {}, there are buffers 1 to {}", where->memory_id(), buffers - 1));
+        return bad(
+            fmt::format("it is in planned buffer {}, there are buffers 1 to {}", where->memory_id(), buffers - 1));
       const uint64_t offset = where->memory_offset_low() | static_cast<uint64_t>(where->memory_offset_high()) << 32;
       const auto size = static_cast<uint64_t>(plan_.non_const_buffer_sizes()->Get(where->memory_id()));
       if (offset > size || *bytes > size - offset)
         return bad(fmt::format("{} bytes at offset {} do not fit into planned buffer {} of {} bytes", *bytes, offset,
                                where->memory_id(), size));
       if (tensor.data_buffer_idx() > 0) {
-        if (count(root_.mutable_data_segments()) == 0) return bad("it has an initial value, but the file has no mutable_data_segments");
-        return data(bad, "mutable_data_segments", *root_.mutable_data_segments()->Get(0), tensor.data_buffer_idx(), *bytes);
+        if (count(root_.mutable_data_segments()) == 0)
+          return bad("it has an initial value, but the file has no mutable_data_segments");
+        return data(bad, "mutable_data_segments", *root_.mutable_data_segments()->Get(0), tensor.data_buffer_idx(),
+                    *bytes);
       }
       return Ok{};
     }
@@ -272,7 +329,8 @@ class PlanRules {
   }
 
   template <class Bad>
-  Status data(const Bad& bad, std::string_view what, const fb::SubsegmentOffsets& list, uint32_t index, uint64_t bytes) const {
+  Status data(const Bad& bad, std::string_view what, const fb::SubsegmentOffsets& list, uint32_t index,
+              uint64_t bytes) const {
     if (index >= count(list.offsets()))
       return bad(fmt::format("its data is entry {} of {}, there are {}", index, what, count(list.offsets())));
     const uint64_t size = root_.segments()->Get(list.segment_index())->size();
@@ -292,13 +350,14 @@ class PlanRules {
       return fail(fmt::format("delegate {} has its data in a place that the schema does not have", i));
     const uint32_t available = in_segment ? count(root_.segments()) : count(root_.backend_delegate_data());
     if (where->index() >= available)
-      return fail(fmt::format("delegate {} has its data in {} {}, there are {}", i, in_segment ? "segment" : "inline data",
-                              where->index(), available));
+      return fail(fmt::format("delegate {} has its data in {} {}, there are {}", i,
+                              in_segment ? "segment" : "inline data", where->index(), available));
     if (!in_segment && root_.backend_delegate_data()->Get(where->index())->data() == nullptr)
       return fail(fmt::format("the inline data of delegate {} are missing", i));
     for (uint32_t k = 0; k < count(delegate.compile_specs()); ++k) {
       const fb::CompileSpec& spec = *delegate.compile_specs()->Get(k);
-      if (spec.key() == nullptr || spec.value() == nullptr) return fail(fmt::format("compile spec {} of delegate {} is incomplete", k, i));
+      if (spec.key() == nullptr || spec.value() == nullptr)
+        return fail(fmt::format("compile spec {} of delegate {} is incomplete", k, i));
     }
     return Ok{};
   }
@@ -310,7 +369,9 @@ class PlanRules {
   }
   bool lacks_memory(int32_t index, const std::vector<bool>& late) const {
     const fb::Tensor* tensor = at(index).val_as_Tensor();
-    if (tensor == nullptr || tensor->allocation_info() != nullptr || tensor->data_buffer_idx() > 0 || is_external(*tensor)) return false;
+    if (tensor == nullptr || tensor->allocation_info() != nullptr || tensor->data_buffer_idx() > 0 ||
+        is_external(*tensor))
+      return false;
     return !late[static_cast<size_t>(index)];
   }
 
@@ -325,7 +386,8 @@ class PlanRules {
     }
     for (uint32_t c = 0; c < plan_.chains()->size(); ++c) {
       const fb::Chain& chain = *plan_.chains()->Get(c);
-      for (uint32_t i = 0; i < chain.instructions()->size(); ++i) EL_TRY_OK(memory(*chain.instructions()->Get(i), i, late));
+      for (uint32_t i = 0; i < chain.instructions()->size(); ++i)
+        EL_TRY_OK(memory(*chain.instructions()->Get(i), i, late));
     }
     return Ok{};
   }
@@ -347,16 +409,19 @@ class PlanRules {
       case fb::InstructionArguments::KernelCall: {
         const fb::KernelCall& call = *instruction.instr_args_as_KernelCall();
         if (call.op_index() < 0 || static_cast<uint32_t>(call.op_index()) >= count(plan_.operators()))
-          return fail(fmt::format("{} calls operator {}, there are {}", what, call.op_index(), count(plan_.operators())));
+          return fail(
+              fmt::format("{} calls operator {}, there are {}", what, call.op_index(), count(plan_.operators())));
         EL_TRY_OK(args(call.args()));
         const std::string_view name = text(plan_.operators()->Get(static_cast<uint32_t>(call.op_index()))->name());
-        if (name == "executorch_prim::et_view" && call.args()->size() == 3) late[static_cast<size_t>(call.args()->Get(2))] = true;
+        if (name == "executorch_prim::et_view" && call.args()->size() == 3)
+          late[static_cast<size_t>(call.args()->Get(2))] = true;
         return Ok{};
       }
       case fb::InstructionArguments::DelegateCall: {
         const fb::DelegateCall& call = *instruction.instr_args_as_DelegateCall();
         if (call.delegate_index() < 0 || static_cast<uint32_t>(call.delegate_index()) >= plan_.delegates()->size())
-          return fail(fmt::format("{} calls delegate {}, there are {}", what, call.delegate_index(), plan_.delegates()->size()));
+          return fail(fmt::format("{} calls delegate {}, there are {}", what, call.delegate_index(),
+                                  plan_.delegates()->size()));
         return args(call.args());
       }
       case fb::InstructionArguments::MoveCall: {
@@ -373,7 +438,8 @@ class PlanRules {
         if (kind(jump.cond_value_index()) != fb::KernelTypes::Bool &&
             (tensor == nullptr || tensor->scalar_type() != fb::ScalarType::BOOL))
           return fail("the condition of " + what + " is neither a Bool nor a bool tensor");
-        if (jump.destination_instruction() < 0 || static_cast<uint32_t>(jump.destination_instruction()) > chain.instructions()->size())
+        if (jump.destination_instruction() < 0 ||
+            static_cast<uint32_t>(jump.destination_instruction()) > chain.instructions()->size())
           return fail(fmt::format("{} jumps to instruction {}, the chain has {}", what, jump.destination_instruction(),
                                   chain.instructions()->size()));
         return Ok{};
@@ -384,7 +450,8 @@ class PlanRules {
         if (kind(index) != fb::KernelTypes::Tensor) return fail(what + " frees a value that is not a tensor");
         return Ok{};
       }
-      default: return fail(what + " is of a kind that the schema does not have");
+      default:
+        return fail(what + " is of a kind that the schema does not have");
     }
   }
 
@@ -394,9 +461,10 @@ class PlanRules {
     if (const fb::DelegateCall* call = instruction.instr_args_as_DelegateCall()) args = call->args();
     for (uint32_t k = 0; k < count(args); ++k)
       if (lacks_memory(args->Get(k), late))
-        return fail(fmt::format("argument {} of instruction {} is tensor {}, which has no memory and gets none: the runtime would "
-                                "follow a null pointer",
-                                k, i, args->Get(k)));
+        return fail(fmt::format(
+            "argument {} of instruction {} is tensor {}, which has no memory and gets none: the runtime would "
+            "follow a null pointer",
+            k, i, args->Get(k)));
     return Ok{};
   }
 

@@ -27,7 +27,7 @@ using Offsets = std::vector<Offset<T>>;
 struct Segment {
   uint64_t offset = 0, size = 0;
   std::vector<std::pair<uint64_t, const TensorData*>> tensors;  // offset in the segment, in rising order
-  std::span<const std::byte> bytes;                              // or plain bytes
+  std::span<const std::byte> bytes;                             // or plain bytes
 };
 
 struct Layout {
@@ -120,17 +120,20 @@ class PlanWriter {
     const auto named = [](const std::string& frame) { return !frame.empty(); };
     if (std::any_of(plan.frames.begin(), plan.frames.end(), named)) frames = frame_lists(plan);
     const std::vector<int32_t> none;
-    const auto chain =
-        fb::CreateChain(builder_, builder_.CreateVector(none), builder_.CreateVector(none), builder_.CreateVector(instructions), frames);
+    const auto chain = fb::CreateChain(builder_, builder_.CreateVector(none), builder_.CreateVector(none),
+                                       builder_.CreateVector(instructions), frames);
     Offsets<fb::Operator> operators;
     for (const Operator& op : plan.operators)
-      operators.push_back(fb::CreateOperator(builder_, builder_.CreateString(op.name), builder_.CreateString(op.overload)));
+      operators.push_back(
+          fb::CreateOperator(builder_, builder_.CreateString(op.name), builder_.CreateString(op.overload)));
     Offsets<fb::BackendDelegate> delegates;
     for (const DelegateRef& delegate : plan.delegates) {
       const auto blob = static_cast<size_t>(delegate.blob);
-      const auto where = fb::CreateBackendDelegateDataReference(builder_, fb::DataLocation::SEGMENT, layout_.blob_segments.at(blob));
+      const auto where =
+          fb::CreateBackendDelegateDataReference(builder_, fb::DataLocation::SEGMENT, layout_.blob_segments.at(blob));
       const auto id = builder_.CreateString(program_.blobs[blob].id);
-      delegates.push_back(fb::CreateBackendDelegate(builder_, id, where, builder_.CreateVector(Offsets<fb::CompileSpec>{})));
+      delegates.push_back(
+          fb::CreateBackendDelegate(builder_, id, where, builder_.CreateVector(Offsets<fb::CompileSpec>{})));
     }
     std::vector<int64_t> buffers(plan.buffer_sizes.begin(), plan.buffer_sizes.end());
     if (buffers.empty()) buffers.push_back(0);
@@ -143,8 +146,8 @@ class PlanWriter {
     const auto all_operators = builder_.CreateVector(operators);
     const auto all_delegates = builder_.CreateVector(delegates);
     const auto all_buffers = builder_.CreateVector(buffers);
-    return fb::CreateExecutionPlan(builder_, name, container, all_values, inputs, outputs, chains, all_operators, all_delegates,
-                                   all_buffers);
+    return fb::CreateExecutionPlan(builder_, name, container, all_values, inputs, outputs, chains, all_operators,
+                                   all_delegates, all_buffers);
   }
 
  private:
@@ -176,7 +179,8 @@ class PlanWriter {
     return evalue(fb::KernelTypes::TensorList, fb::CreateTensorList(builder_, builder_.CreateVector(v.items)));
   }
   Offset<fb::EValue> make(const OptionalTensorList& v) {
-    return evalue(fb::KernelTypes::OptionalTensorList, fb::CreateOptionalTensorList(builder_, builder_.CreateVector(v.items)));
+    return evalue(fb::KernelTypes::OptionalTensorList,
+                  fb::CreateOptionalTensorList(builder_, builder_.CreateVector(v.items)));
   }
   Offset<fb::EValue> make(const Tensor& t) {
     const auto sizes = builder_.CreateVector(t.sizes);
@@ -200,7 +204,8 @@ class PlanWriter {
   }
   Offset<fb::Instruction> instruction(const Instruction& instruction) {
     if (const auto* call = std::get_if<KernelCall>(&instruction))
-      return wrap(fb::InstructionArguments::KernelCall, fb::CreateKernelCall(builder_, call->op, builder_.CreateVector(call->args)));
+      return wrap(fb::InstructionArguments::KernelCall,
+                  fb::CreateKernelCall(builder_, call->op, builder_.CreateVector(call->args)));
     if (const auto* call = std::get_if<DelegateCall>(&instruction))
       return wrap(fb::InstructionArguments::DelegateCall,
                   fb::CreateDelegateCall(builder_, call->delegate, builder_.CreateVector(call->args)));
@@ -209,7 +214,8 @@ class PlanWriter {
     if (const auto* jump = std::get_if<JumpFalseCall>(&instruction))
       return wrap(fb::InstructionArguments::JumpFalseCall,
                   fb::CreateJumpFalseCall(builder_, jump->condition, jump->destination));
-    return wrap(fb::InstructionArguments::FreeCall, fb::CreateFreeCall(builder_, std::get<FreeCall>(instruction).value));
+    return wrap(fb::InstructionArguments::FreeCall,
+                fb::CreateFreeCall(builder_, std::get<FreeCall>(instruction).value));
   }
 
   Offset<flatbuffers::Vector<Offset<fb::FrameList>>> frame_lists(const Plan& plan) {

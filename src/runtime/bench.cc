@@ -1,13 +1,13 @@
 #include "runtime/bench.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -17,7 +17,9 @@ namespace edgelift::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double milliseconds(Clock::time_point from, Clock::time_point to) { return std::chrono::duration<double, std::milli>(to - from).count(); }
+double milliseconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::milli>(to - from).count();
+}
 
 struct Loaded {
   std::unique_ptr<Session> session;
@@ -195,7 +197,8 @@ Result<BenchReport> bench(const BenchOptions& options) {
         EL_TRY_OK(loaded[f].method->execute());
         if (i >= 0) times[f].push_back(milliseconds(start, Clock::now()));
       }
-      options.progress((rounds_done += 1) / (static_cast<double>(options.warmup + options.iterations) * static_cast<double>(options.threads.size())));
+      options.progress((rounds_done += 1) / (static_cast<double>(options.warmup + options.iterations) *
+                                             static_cast<double>(options.threads.size())));
     }
     for (size_t f = 0; f < files; ++f) {
       std::sort(times[f].begin(), times[f].end());

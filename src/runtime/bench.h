@@ -29,9 +29,9 @@ struct BenchRow {
   std::filesystem::path file;
   int threads = 1;
   double min_ms = 0, median_ms = 0;
-  double load_ms = 0;             // open, verify nothing, create the delegates
-  uint64_t peak_rss_bytes = 0;    // of a process of its own that loads the file and runs it
-  uint64_t peak_anon_bytes = 0;   // the same without pages of files, sampled while it loads and runs
+  double load_ms = 0;            // open, verify nothing, create the delegates
+  uint64_t peak_rss_bytes = 0;   // of a process of its own that loads the file and runs it
+  uint64_t peak_anon_bytes = 0;  // the same without pages of files, sampled while it loads and runs
 };
 
 struct BenchRatio {

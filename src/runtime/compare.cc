@@ -42,7 +42,9 @@ Difference exact(const TensorData& got, const TensorData& expected) {
 std::string Difference::str() const {
   std::string text = fmt::format("max abs error {:.3g}, {:.3g} of the range {:.3g}", max_abs, relative(), range);
   if (special != 0) text += fmt::format(", {} elements that are NaN or infinite on one side only", special);
-  if (first) text += fmt::format("; first difference at [{}]: {:.9g}, expected {:.9g}", fmt::join(first->index, ","), first->got, first->expected);
+  if (first)
+    text += fmt::format("; first difference at [{}]: {:.9g}, expected {:.9g}", fmt::join(first->index, ","), first->got,
+                        first->expected);
   return text;
 }
 
@@ -50,8 +52,9 @@ Result<Difference> compare(const TensorData& got, const TensorData& expected, do
   if (got.dtype() == DType::BF16 && expected.dtype() == DType::U16) return compare(got, as_bf16(expected), tolerance);
   if (got.dtype() == DType::U16 && expected.dtype() == DType::BF16) return compare(as_bf16(got), expected, tolerance);
   if (got.dtype() != expected.dtype() || got.sizes() != expected.sizes())
-    return input_error(fmt::format("the output is {} [{}], {} [{}] is expected", long_name(got.dtype()), fmt::join(got.sizes(), ","),
-                                   long_name(expected.dtype()), fmt::join(expected.sizes(), ",")));
+    return input_error(fmt::format("the output is {} [{}], {} [{}] is expected", long_name(got.dtype()),
+                                   fmt::join(got.sizes(), ","), long_name(expected.dtype()),
+                                   fmt::join(expected.sizes(), ",")));
   if (is_complex(got.dtype())) return input_error("complex outputs cannot be compared");
   if (!is_float(got.dtype())) return exact(got, expected);
   const std::vector<double> a = got.to_doubles(), b = expected.to_doubles();

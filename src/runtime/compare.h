@@ -11,10 +11,10 @@
 namespace edgelift::runtime {
 
 struct Difference {
-  double max_abs = 0;      // over elements that are finite in both
-  double range = 0;        // largest absolute value of the expected elements that are finite
+  double max_abs = 0;  // over elements that are finite in both
+  double range = 0;    // largest absolute value of the expected elements that are finite
   double relative() const { return max_abs == 0 ? 0 : max_abs / (range == 0 ? 1 : range); }
-  int64_t special = 0;     // elements where one is NaN or infinite and the other is not the same; NaN equals NaN
+  int64_t special = 0;  // elements where one is NaN or infinite and the other is not the same; NaN equals NaN
   struct Element {
     std::vector<int64_t> index;
     double got = 0, expected = 0;

@@ -9,11 +9,21 @@ namespace {
 Result<pte::Tensor> tensor_of(const xnn::Value& value) {
   pte::Tensor tensor;
   switch (value.datatype) {
-    case xnn::Datatype::F32: tensor.dtype = DType::F32; break;
-    case xnn::Datatype::F16: tensor.dtype = DType::F16; break;
-    case xnn::Datatype::BF16: tensor.dtype = DType::BF16; break;
-    case xnn::Datatype::Int32: tensor.dtype = DType::I32; break;
-    default: return internal_error(fmt::format("an external value of type {} in a graph that is to be run alone", xnn::datatype_name(value.datatype)));
+    case xnn::Datatype::F32:
+      tensor.dtype = DType::F32;
+      break;
+    case xnn::Datatype::F16:
+      tensor.dtype = DType::F16;
+      break;
+    case xnn::Datatype::BF16:
+      tensor.dtype = DType::BF16;
+      break;
+    case xnn::Datatype::Int32:
+      tensor.dtype = DType::I32;
+      break;
+    default:
+      return internal_error(fmt::format("an external value of type {} in a graph that is to be run alone",
+                                        xnn::datatype_name(value.datatype)));
   }
   for (const SymInt& dim : value.dims) {
     const int64_t bound = dim.upper();

@@ -23,12 +23,18 @@ namespace aten = executorch::aten;
 
 std::string InputSpec::str() const {
   switch (kind) {
-    case Kind::Tensor: return fmt::format("{} [{}]{}", long_name(dtype), fmt::join(sizes, ","), dynamic ? " at most" : "");
-    case Kind::Int: return fmt::format("int {}", std::get<int64_t>(literal));
-    case Kind::Double: return fmt::format("float {}", float_text(std::get<double>(literal)));
-    case Kind::Bool: return std::get<bool>(literal) ? "bool true" : "bool false";
-    case Kind::String: return fmt::format("string '{}'", std::get<std::string>(literal));
-    case Kind::None: return "None";
+    case Kind::Tensor:
+      return fmt::format("{} [{}]{}", long_name(dtype), fmt::join(sizes, ","), dynamic ? " at most" : "");
+    case Kind::Int:
+      return fmt::format("int {}", std::get<int64_t>(literal));
+    case Kind::Double:
+      return fmt::format("float {}", float_text(std::get<double>(literal)));
+    case Kind::Bool:
+      return std::get<bool>(literal) ? "bool true" : "bool false";
+    case Kind::String:
+      return fmt::format("string '{}'", std::get<std::string>(literal));
+    case Kind::None:
+      return "None";
   }
   EL_UNREACHABLE("kind of an input");
 }
@@ -42,7 +48,7 @@ class Buffer {
  public:
   static std::optional<Buffer> allocate(size_t size) {
     if (size > SIZE_MAX / 2) return std::nullopt;
-    void* at = ::operator new(size + kSlack, std::align_val_t{64}, std::nothrow);
+    void* at = ::operator new (size + kSlack, std::align_val_t{64}, std::nothrow);
     if (at == nullptr) return std::nullopt;
     return Buffer(static_cast<uint8_t*>(at), size);
   }
@@ -51,7 +57,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(uint8_t* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(uint8_t* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   Buffer(uint8_t* data, size_t size) : data_(data), size_(size) {}
   std::unique_ptr<uint8_t, Free> data_;
@@ -109,7 +115,8 @@ class LoadedMethod final : public Method {
 
   Status set_inputs(std::span<const Argument> arguments) override {
     if (arguments.size() != inputs_.size())
-      return input_error(fmt::format("method {} takes {} inputs, {} were given: {}", name_, inputs_.size(), arguments.size(), signature()));
+      return input_error(fmt::format("method {} takes {} inputs, {} were given: {}", name_, inputs_.size(),
+                                     arguments.size(), signature()));
     for (size_t i = 0; i < arguments.size(); ++i) EL_TRY_OK(set_input(i, arguments[i]));
     set_ = true;
     return Ok{};
@@ -124,7 +131,8 @@ class LoadedMethod final : public Method {
         if (error != et::Error::Ok) return runtime_error(fmt::format("input {}", i), error, log);
       }
       for (const Output& output : outputs_) {
-        const et::Error error = method_->set_output_data_ptr(output.buffer->data(), output.buffer->size(), output.index);
+        const et::Error error =
+            method_->set_output_data_ptr(output.buffer->data(), output.buffer->size(), output.index);
         if (error != et::Error::Ok) return runtime_error(fmt::format("output {}", output.index), error, log);
       }
       if (tracer_) tracer_->create_event_block("execute");
@@ -182,15 +190,17 @@ class LoadedMethod final : public Method {
     std::vector<et::Span<uint8_t>> spans;
     for (size_t i = 0; i < meta->num_memory_planned_buffers(); ++i) {
       const auto size = meta->memory_planned_buffer_size(i);
-      if (!size.ok() || *size < 0) return input_error(fmt::format("planned buffer {} of method {} has no valid size", i + 1, name_));
+      if (!size.ok() || *size < 0)
+        return input_error(fmt::format("planned buffer {} of method {} has no valid size", i + 1, name_));
       std::optional<Buffer> buffer = Buffer::allocate(static_cast<size_t>(*size));
       if (!buffer)
-        return input_error(fmt::format("planned buffer {} of method {} asks for {}, more than this machine gives", i + 1, name_,
-                                       human_bytes(static_cast<uint64_t>(*size))));
+        return input_error(fmt::format("planned buffer {} of method {} asks for {}, more than this machine gives",
+                                       i + 1, name_, human_bytes(static_cast<uint64_t>(*size))));
       spans.emplace_back(buffer->data(), buffer->size());
       planned_.push_back(std::move(*buffer));
     }
-    hierarchical_ = std::make_unique<et::HierarchicalAllocator>(et::Span<et::Span<uint8_t>>(spans.data(), spans.size()));
+    hierarchical_ =
+        std::make_unique<et::HierarchicalAllocator>(et::Span<et::Span<uint8_t>>(spans.data(), spans.size()));
     memory_ = std::make_unique<et::MemoryManager>(&method_memory_, hierarchical_.get(), &temporary_memory_);
     if (options.profile) tracer_ = std::make_unique<Tracer>();
     auto method = program.load_method(name_.c_str(), memory_.get(), tracer_.get());
@@ -246,7 +256,9 @@ class LoadedMethod final : public Method {
       const auto info = meta.output_tensor_meta(i);
       if (!info.ok() || info->is_memory_planned()) continue;
       std::optional<Buffer> buffer = Buffer::allocate(info->nbytes());
-      if (!buffer) return input_error(fmt::format("output {} of method {} asks for more memory than this machine gives", i, name_));
+      if (!buffer)
+        return input_error(
+            fmt::format("output {} of method {} asks for more memory than this machine gives", i, name_));
       outputs_.push_back({i, std::move(buffer)});
     }
     return Ok{};
@@ -255,8 +267,8 @@ class LoadedMethod final : public Method {
   Status set_input(size_t index, const Argument& argument) {
     const InputSpec& spec = inputs_[index];
     const auto mismatch = [&](std::string_view why) {
-      return input_error(fmt::format("input {} of method {} is {}, the program takes {}{}", index, name_, argument_text(argument),
-                                     spec.str(), why));
+      return input_error(fmt::format("input {} of method {} is {}, the program takes {}{}", index, name_,
+                                     argument_text(argument), spec.str(), why));
     };
     if (spec.kind != InputSpec::Kind::Tensor) {
       if (same_literal(argument, spec.literal)) return Ok{};
@@ -281,7 +293,8 @@ class LoadedMethod final : public Method {
       size_t bytes = byte_size(spec.dtype);
       for (const int64_t size : spec.sizes) bytes *= static_cast<size_t>(size);
       tensor.buffer = Buffer::allocate(bytes);
-      if (!tensor.buffer) return input_error(fmt::format("input {} asks for more memory than this machine gives", index));
+      if (!tensor.buffer)
+        return input_error(fmt::format("input {} asks for more memory than this machine gives", index));
     }
     std::vector<int64_t> order(spec.dim_order.begin(), spec.dim_order.end());
     uint8_t* at = tensor.buffer->data();
@@ -294,23 +307,28 @@ class LoadedMethod final : public Method {
     tensor.dim_order.assign(spec.dim_order.begin(), spec.dim_order.end());
     const std::vector<int64_t> strides = permuted_strides(given.sizes(), spec.dim_order);
     tensor.strides.assign(strides.begin(), strides.end());
-    tensor.impl = std::make_unique<aten::TensorImpl>(static_cast<aten::ScalarType>(spec.dtype), static_cast<ssize_t>(tensor.sizes.size()),
-                                                     tensor.sizes.data(), tensor.buffer->data(), tensor.dim_order.data(),
-                                                     tensor.strides.data());
+    tensor.impl = std::make_unique<aten::TensorImpl>(
+        static_cast<aten::ScalarType>(spec.dtype), static_cast<ssize_t>(tensor.sizes.size()), tensor.sizes.data(),
+        tensor.buffer->data(), tensor.dim_order.data(), tensor.strides.data());
     return Ok{};
   }
 
   et::EValue value(size_t index) const {
     const InputSpec& spec = inputs_[index];
     switch (spec.kind) {
-      case InputSpec::Kind::Tensor: return et::EValue(aten::Tensor(tensors_[index].impl.get()));
-      case InputSpec::Kind::Int: return et::EValue(std::get<int64_t>(spec.literal));
-      case InputSpec::Kind::Double: return et::EValue(std::get<double>(spec.literal));
-      case InputSpec::Kind::Bool: return et::EValue(std::get<bool>(spec.literal));
+      case InputSpec::Kind::Tensor:
+        return et::EValue(aten::Tensor(tensors_[index].impl.get()));
+      case InputSpec::Kind::Int:
+        return et::EValue(std::get<int64_t>(spec.literal));
+      case InputSpec::Kind::Double:
+        return et::EValue(std::get<double>(spec.literal));
+      case InputSpec::Kind::Bool:
+        return et::EValue(std::get<bool>(spec.literal));
       case InputSpec::Kind::String:
         // The runtime takes no string from outside: its own, whose value set_input has checked, goes back to it.
         return own_input(index);
-      case InputSpec::Kind::None: return et::EValue();
+      case InputSpec::Kind::None:
+        return et::EValue();
     }
     EL_UNREACHABLE("kind of an input");
   }
@@ -322,7 +340,8 @@ class LoadedMethod final : public Method {
     const std::vector<uint8_t> dim_order(tensor.dim_order().begin(), tensor.dim_order().end());
     std::vector<int64_t> strides = permuted_strides(sizes, dim_order);
     const std::span<const std::byte> storage(*bytes);
-    return TensorData(static_cast<DType>(tensor.scalar_type()), std::move(sizes), std::move(strides), 0, storage, std::move(bytes));
+    return TensorData(static_cast<DType>(tensor.scalar_type()), std::move(sizes), std::move(strides), 0, storage,
+                      std::move(bytes));
   }
 
   std::string name_;
@@ -340,7 +359,8 @@ class LoadedMethod final : public Method {
 
 }  // namespace
 
-Result<std::unique_ptr<Method>> load_method(const et::Program& program, const std::string& name, const SessionOptions& options) {
+Result<std::unique_ptr<Method>> load_method(const et::Program& program, const std::string& name,
+                                            const SessionOptions& options) {
   auto method = std::make_unique<LoadedMethod>(name);
   EL_TRY_OK(method->load(program, options));
   return std::unique_ptr<Method>(std::move(method));

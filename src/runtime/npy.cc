@@ -21,8 +21,8 @@ struct Descr {
   DType dtype;
 };
 constexpr Descr kDescrs[] = {
-    {"b1", DType::Bool}, {"i1", DType::I8},  {"u1", DType::U8},  {"i2", DType::I16}, {"u2", DType::U16},
-    {"i4", DType::I32},  {"u4", DType::U32}, {"i8", DType::I64}, {"u8", DType::U64}, {"f2", DType::F16},
+    {"b1", DType::Bool}, {"i1", DType::I8},  {"u1", DType::U8},  {"i2", DType::I16},   {"u2", DType::U16},
+    {"i4", DType::I32},  {"u4", DType::U32}, {"i8", DType::I64}, {"u8", DType::U64},   {"f2", DType::F16},
     {"f4", DType::F32},  {"f8", DType::F64}, {"c8", DType::C64}, {"c16", DType::C128}, {"V2", DType::BF16},
 };
 
@@ -50,8 +50,10 @@ class HeaderParser {
         header.descr = *value;
         descr = true;
       } else if (*key == "fortran_order") {
-        if (word("True")) header.fortran = true;
-        else if (!word("False")) return std::nullopt;
+        if (word("True"))
+          header.fortran = true;
+        else if (!word("False"))
+          return std::nullopt;
         order = true;
       } else if (*key == "shape") {
         if (!tuple(header.shape)) return std::nullopt;
@@ -125,7 +127,8 @@ Result<TensorData> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<c
   if (text.substr(0, kMagic.size()) != kMagic || bytes.size() < 10)
     return input_error("not a .npy file: it does not begin with NumPy's magic bytes");
   const auto major = static_cast<uint8_t>(text[6]);
-  if (major < 1 || major > 3) return input_error(fmt::format("version {} of the .npy format is not known (1 to 3 are)", major));
+  if (major < 1 || major > 3)
+    return input_error(fmt::format("version {} of the .npy format is not known (1 to 3 are)", major));
   const size_t start = major == 1 ? 10 : 12;
   if (bytes.size() < start) return input_error("the .npy file ends inside its header");
   uint32_t length = 0;
@@ -136,16 +139,19 @@ Result<TensorData> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<c
     return input_error("the header of the .npy file is not one that numpy.save writes for an array of plain numbers");
   const std::string& descr = header->descr;
   if (!descr.empty() && descr[0] == '>')
-    return input_error(fmt::format("the array is big-endian ({}); save it with array.astype(array.dtype.newbyteorder('<'))", descr));
+    return input_error(
+        fmt::format("the array is big-endian ({}); save it with array.astype(array.dtype.newbyteorder('<'))", descr));
   std::optional<DType> dtype;
   for (const Descr& known : kDescrs)
     if (descr.size() > 1 && descr.substr(1) == known.text) dtype = known.dtype;
-  if (!dtype) return input_error(fmt::format("the array has the type '{}', which is no element type of a program", descr));
+  if (!dtype)
+    return input_error(fmt::format("the array has the type '{}', which is no element type of a program", descr));
   const std::optional<uint64_t> size = byte_count(*dtype, header->shape);
   const size_t data = start + length;
   if (!size || *size != bytes.size() - data)
     return input_error(fmt::format("an array of {} with shape ({}) needs {} bytes, the file has {}", long_name(*dtype),
-                                   fmt::join(header->shape, ", "), size ? std::to_string(*size) : "more than 2^63", bytes.size() - data));
+                                   fmt::join(header->shape, ", "), size ? std::to_string(*size) : "more than 2^63",
+                                   bytes.size() - data));
   std::vector<int64_t> strides = contiguous_strides(header->shape);
   if (header->fortran) {
     int64_t stride = 1;
@@ -176,8 +182,9 @@ Result<TensorData> read_raw(const std::filesystem::path& path, DType dtype, std:
   const std::span<const std::byte> bytes = file->bytes();
   const std::optional<uint64_t> size = byte_count(dtype, sizes);
   if (!size || *size != bytes.size())
-    return input_error(fmt::format("{}: {} bytes, but {} of shape [{}] has {}", path.string(), bytes.size(), long_name(dtype),
-                                   fmt::join(sizes, ","), size ? std::to_string(*size) : "more than 2^63"));
+    return input_error(fmt::format("{}: {} bytes, but {} of shape [{}] has {}", path.string(), bytes.size(),
+                                   long_name(dtype), fmt::join(sizes, ","),
+                                   size ? std::to_string(*size) : "more than 2^63"));
   std::vector<int64_t> strides = contiguous_strides(sizes);
   return TensorData(dtype, std::move(sizes), std::move(strides), 0, bytes, std::move(file));
 }
@@ -212,6 +219,8 @@ std::string npy_bytes(const TensorData& data) {
   return out;
 }
 
-Status write_npy(const std::filesystem::path& path, const TensorData& data) { return write_file(path, npy_bytes(data)); }
+Status write_npy(const std::filesystem::path& path, const TensorData& data) {
+  return write_file(path, npy_bytes(data));
+}
 
 }  // namespace edgelift::runtime

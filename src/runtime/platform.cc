@@ -36,7 +36,8 @@ Messages& messages() {
 }
 constexpr size_t kKept = 64, kShown = 4;
 
-void emit_message(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t, const char* message, size_t length) {
+void emit_message(et_timestamp_t, et_pal_log_level_t level, const char*, const char*, size_t, const char* message,
+                  size_t length) {
   if (level != kError && level != kFatal) return;
   // After a kernel has failed the runtime lists the kinds of its arguments, which pushes out what matters.
   if (std::string_view(message, length).substr(0, 4) == "arg ") return;
@@ -87,31 +88,49 @@ std::string LogCapture::text() const {
 
 std::string_view error_name(et::Error error) {
   switch (error) {
-    case et::Error::Ok: return "Ok";
-    case et::Error::Internal: return "Internal";
-    case et::Error::InvalidState: return "InvalidState";
-    case et::Error::EndOfMethod: return "EndOfMethod";
-    case et::Error::NotSupported: return "NotSupported";
-    case et::Error::NotImplemented: return "NotImplemented";
-    case et::Error::InvalidArgument: return "InvalidArgument";
-    case et::Error::InvalidType: return "InvalidType";
-    case et::Error::OperatorMissing: return "OperatorMissing";
-    case et::Error::NotFound: return "NotFound";
-    case et::Error::MemoryAllocationFailed: return "MemoryAllocationFailed";
-    case et::Error::AccessFailed: return "AccessFailed";
-    case et::Error::InvalidProgram: return "InvalidProgram";
-    case et::Error::InvalidExternalData: return "InvalidExternalData";
-    case et::Error::OutOfResources: return "OutOfResources";
-    case et::Error::DelegateInvalidCompatibility: return "DelegateInvalidCompatibility";
-    case et::Error::DelegateMemoryAllocationFailed: return "DelegateMemoryAllocationFailed";
-    default: return "error";
+    case et::Error::Ok:
+      return "Ok";
+    case et::Error::Internal:
+      return "Internal";
+    case et::Error::InvalidState:
+      return "InvalidState";
+    case et::Error::EndOfMethod:
+      return "EndOfMethod";
+    case et::Error::NotSupported:
+      return "NotSupported";
+    case et::Error::NotImplemented:
+      return "NotImplemented";
+    case et::Error::InvalidArgument:
+      return "InvalidArgument";
+    case et::Error::InvalidType:
+      return "InvalidType";
+    case et::Error::OperatorMissing:
+      return "OperatorMissing";
+    case et::Error::NotFound:
+      return "NotFound";
+    case et::Error::MemoryAllocationFailed:
+      return "MemoryAllocationFailed";
+    case et::Error::AccessFailed:
+      return "AccessFailed";
+    case et::Error::InvalidProgram:
+      return "InvalidProgram";
+    case et::Error::InvalidExternalData:
+      return "InvalidExternalData";
+    case et::Error::OutOfResources:
+      return "OutOfResources";
+    case et::Error::DelegateInvalidCompatibility:
+      return "DelegateInvalidCompatibility";
+    case et::Error::DelegateMemoryAllocationFailed:
+      return "DelegateMemoryAllocationFailed";
+    default:
+      return "error";
   }
 }
 
 Error runtime_error(std::string_view what, et::Error error, const LogCapture& log) {
   const std::string text = log.text();
-  return input_error(fmt::format("{}: the runtime reports {} (0x{:x}){}{}", what, error_name(error), static_cast<uint32_t>(error),
-                                 text.empty() ? "" : ": ", text));
+  return input_error(fmt::format("{}: the runtime reports {} (0x{:x}){}{}", what, error_name(error),
+                                 static_cast<uint32_t>(error), text.empty() ? "" : ": ", text));
 }
 
 void session_opened() {
@@ -126,12 +145,14 @@ Status set_threads(int threads) {
   if (threads < 0) return usage_error(fmt::format("{} threads: give 1 or more, or 0 for one a core", threads));
   if (threads == 0) return Ok{};
   if (open_sessions != 0)
-    return internal_error("the number of threads was to be changed while a program is loaded that holds on to the thread pool");
+    return internal_error(
+        "the number of threads was to be changed while a program is loaded that holds on to the thread pool");
   prepare_platform();
   pool_started = true;
   auto* pool = executorch::extension::threadpool::get_threadpool();
   if (pool == nullptr) return internal_error("the runtime was built without a thread pool");
-  if (pool->get_thread_count() != static_cast<size_t>(threads) && !pool->_unsafe_reset_threadpool(static_cast<uint32_t>(threads)))
+  if (pool->get_thread_count() != static_cast<size_t>(threads) &&
+      !pool->_unsafe_reset_threadpool(static_cast<uint32_t>(threads)))
     return input_error(fmt::format("the runtime could not make a pool of {} threads", threads));
   return Ok{};
 }

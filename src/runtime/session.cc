@@ -77,7 +77,8 @@ class LoadedSession final : public Session {
     EL_TRY_OK(set_backend_options());
     return guarded("loading", [&]() -> Status {
       const LogCapture log;
-      const auto strictness = options_.verify ? et::Program::Verification::InternalConsistency : et::Program::Verification::Minimal;
+      const auto strictness =
+          options_.verify ? et::Program::Verification::InternalConsistency : et::Program::Verification::Minimal;
       auto program = et::Program::load(loader_.get(), strictness);
       if (!program.ok()) return runtime_error("loading", program.error(), log);
       program_.emplace(std::move(*program));

@@ -46,15 +46,15 @@ struct InputSpec {
   std::vector<int64_t> sizes;  // upper bounds where dynamic
   std::vector<uint8_t> dim_order;
   bool dynamic = false;
-  Argument literal;            // the only value that a number, flag or string input may have
-  std::string str() const;     // float32 [1,3,224,224], int 3
+  Argument literal;         // the only value that a number, flag or string input may have
+  std::string str() const;  // float32 [1,3,224,224], int 3
 };
 
 // One timed event of an execution (SessionOptions::profile).
 struct Event {
-  std::string name;             // the runtime's name of it: an operator, a delegate call, a delegate's own operator
-  int32_t instruction = -1;     // of the method's chain, or -1
-  uint32_t delegate_handle = 0; // inside a delegate: the debug handle of its node, with delegate = true
+  std::string name;              // the runtime's name of it: an operator, a delegate call, a delegate's own operator
+  int32_t instruction = -1;      // of the method's chain, or -1
+  uint32_t delegate_handle = 0;  // inside a delegate: the debug handle of its node, with delegate = true
   bool delegate = false;
   double ms = 0;
 };

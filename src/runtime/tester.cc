@@ -44,7 +44,8 @@ runtime::Argument random_argument(const runtime::InputSpec& spec, Random& random
 
 void merge(std::map<std::string, int>& counts, const ir::Program& program) {
   for (const auto& graph : program.methods)
-    graph->each([&](const ir::Node& node) { ++counts[ops::is_delegate(node) ? "delegate" : ops::record(node).edge_name()]; });
+    graph->each(
+        [&](const ir::Node& node) { ++counts[ops::is_delegate(node) ? "delegate" : ops::record(node).edge_name()]; });
 }
 
 }  // namespace
@@ -125,7 +126,8 @@ Tester& Tester::check_count(const std::map<std::string, int>& expected) {
     for (const auto& [name, wanted] : expected) {
       const auto found = counts.find(name);
       const int got = found == counts.end() ? 0 : found->second;
-      if (got != wanted) return input_error(fmt::format("{} stands {} times at top level instead of {}", name, got, wanted));
+      if (got != wanted)
+        return input_error(fmt::format("{} stands {} times at top level instead of {}", name, got, wanted));
     }
     return Ok{};
   });

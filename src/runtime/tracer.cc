@@ -11,9 +11,7 @@ namespace {
 double milliseconds(et_timestamp_t ticks) { return static_cast<double>(et::ticks_to_ns(ticks)) / 1e6; }
 }  // namespace
 
-Tracer::Tracer() {
-  set_event_tracer_profiling_level(et::EventTracerProfilingLevel::kProfileAllEvents);
-}
+Tracer::Tracer() { set_event_tracer_profiling_level(et::EventTracerProfilingLevel::kProfileAllEvents); }
 
 et::EventTracerEntry Tracer::start_profiling(const char* name, et::ChainID chain, et::DebugHandle handle) {
   et::EventTracerEntry entry{};
@@ -36,7 +34,9 @@ void Tracer::finish(size_t index, et_timestamp_t start) {
   if (index < events_.size()) events_[index].ms = milliseconds(end - start);
 }
 
-void Tracer::end_profiling(et::EventTracerEntry entry) { finish(static_cast<size_t>(entry.event_id), entry.start_time); }
+void Tracer::end_profiling(et::EventTracerEntry entry) {
+  finish(static_cast<size_t>(entry.event_id), entry.start_time);
+}
 
 et::EventTracerEntry Tracer::start_profiling_delegate(const char* name, et::DelegateDebugIntId id) {
   et::EventTracerEntry entry = start_profiling(name, et::kUnsetChainId, et::kUnsetDebugHandle);
@@ -47,8 +47,8 @@ et::EventTracerEntry Tracer::start_profiling_delegate(const char* name, et::Dele
 
 void Tracer::end_profiling_delegate(et::EventTracerEntry entry, const void*, size_t) { end_profiling(entry); }
 
-void Tracer::log_profiling_delegate(const char* name, et::DelegateDebugIntId id, et_timestamp_t start, et_timestamp_t end,
-                                    const void*, size_t) {
+void Tracer::log_profiling_delegate(const char* name, et::DelegateDebugIntId id, et_timestamp_t start,
+                                    et_timestamp_t end, const void*, size_t) {
   Event event;
   event.name = name == nullptr ? "" : name;
   if (current_chain_id() != et::kUnsetChainId) event.instruction = static_cast<int32_t>(current_debug_handle());

@@ -30,7 +30,8 @@ class Tracer final : public executorch::runtime::EventTracer {
                                                executorch::runtime::LoggedEValueType) override {
     return true;
   }
-  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*, executorch::runtime::DelegateDebugIntId,
+  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*,
+                                                                     executorch::runtime::DelegateDebugIntId,
                                                                      const executorch::aten::Tensor&) override {
     return true;
   }
@@ -39,15 +40,18 @@ class Tracer final : public executorch::runtime::EventTracer {
       const executorch::runtime::ArrayRef<executorch::aten::Tensor>) override {
     return true;
   }
-  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*, executorch::runtime::DelegateDebugIntId,
+  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*,
+                                                                     executorch::runtime::DelegateDebugIntId,
                                                                      const int&) override {
     return true;
   }
-  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*, executorch::runtime::DelegateDebugIntId,
+  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*,
+                                                                     executorch::runtime::DelegateDebugIntId,
                                                                      const bool&) override {
     return true;
   }
-  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*, executorch::runtime::DelegateDebugIntId,
+  executorch::runtime::Result<bool> log_intermediate_output_delegate(const char*,
+                                                                     executorch::runtime::DelegateDebugIntId,
                                                                      const double&) override {
     return true;
   }

@@ -125,7 +125,8 @@ Result<std::vector<FormTime>> time_forms(const xnn::ConvShape& shape, int iterat
     runners.push_back(std::move(runner));
   }
   const auto elements = static_cast<size_t>(layer.in_h * layer.in_w * shape.in_channels);
-  const TensorData input = TensorData::of(DType::F32, {1, layer.in_h, layer.in_w, shape.in_channels}, random_floats(elements, 7, 1.0f));
+  const TensorData input =
+      TensorData::of(DType::F32, {1, layer.in_h, layer.in_w, shape.in_channels}, random_floats(elements, 7, 1.0f));
   std::vector<float> reference;
   double range = 0;
   for (Runner& runner : runners) {
@@ -136,7 +137,8 @@ Result<std::vector<FormTime>> time_forms(const xnn::ConvShape& shape, int iterat
       for (const float v : values) range = std::max(range, std::abs(static_cast<double>(v)));
     }
     for (size_t i = 0; i < values.size(); ++i)
-      runner.time.error = std::max(runner.time.error, std::abs(static_cast<double>(values[i]) - static_cast<double>(reference[i])) / range);
+      runner.time.error = std::max(
+          runner.time.error, std::abs(static_cast<double>(values[i]) - static_cast<double>(reference[i])) / range);
     runner.time.ms = HUGE_VAL;
   }
   for (int i = 0; i < iterations; ++i) {
@@ -162,8 +164,9 @@ Result<xnn::Target> tune(const std::vector<xnn::ConvShape>& shapes, const TuneOp
     for (size_t i = 0; i < shapes.size(); ++i) {
       const xnn::ConvShape& s = shapes[i];
       EL_TRY(const auto times, time_forms(s, options.iterations));
-      std::string line = fmt::format("{}x{} {}->{} {}x{}/{}, {} thread{}: direct {:.3f} ms", s.out_height, s.out_width, s.in_channels,
-                                     s.out_channels, s.kernel_h, s.kernel_w, s.stride_h, threads, threads == 1 ? "" : "s", times.at(0).ms);
+      std::string line = fmt::format("{}x{} {}->{} {}x{}/{}, {} thread{}: direct {:.3f} ms", s.out_height, s.out_width,
+                                     s.in_channels, s.out_channels, s.kernel_h, s.kernel_w, s.stride_h, threads,
+                                     threads == 1 ? "" : "s", times.at(0).ms);
       xnn::MeasuredLayer& layer = target.layers[i];
       layer.shape = s;
       for (const FormTime& time : times) {
@@ -186,13 +189,15 @@ Result<xnn::Target> tune(const std::vector<xnn::ConvShape>& shapes, const TuneOp
 
 std::vector<xnn::ConvShape> tuning_grid() {
   std::vector<xnn::ConvShape> grid;
-  const std::pair<int64_t, std::vector<int64_t>> sizes[] = {
-      {16, {112, 56, 28}}, {32, {112, 56, 28, 14}}, {64, {56, 28, 14, 7}}, {128, {56, 28, 14, 7}}, {256, {28, 14, 7}}, {512, {14, 7}}};
+  const std::pair<int64_t, std::vector<int64_t>> sizes[] = {{16, {112, 56, 28}},   {32, {112, 56, 28, 14}},
+                                                            {64, {56, 28, 14, 7}}, {128, {56, 28, 14, 7}},
+                                                            {256, {28, 14, 7}},    {512, {14, 7}}};
   for (const auto& [channels, spatial] : sizes)
     for (const int64_t size : spatial) grid.push_back({channels, channels, size, size, 3, 3, 1, 1});
   grid.push_back({64, 128, 28, 28, 3, 3, 1, 1});
   grid.push_back({128, 64, 28, 28, 3, 3, 1, 1});
-  for (const auto& [channels, size] : {std::pair<int64_t, int64_t>{16, 56}, {32, 28}, {64, 28}, {128, 14}, {256, 7}, {256, 14}})
+  for (const auto& [channels, size] :
+       {std::pair<int64_t, int64_t>{16, 56}, {32, 28}, {64, 28}, {128, 14}, {256, 7}, {256, 14}})
     grid.push_back({channels, channels * 2, size, size, 3, 3, 2, 2});
   for (const int64_t channels : {16, 32, 64}) grid.push_back({3, channels, 112, 112, 3, 3, 2, 2});
   for (const int64_t channels : {32, 64}) grid.push_back({3, channels, 112, 112, 7, 7, 2, 2});

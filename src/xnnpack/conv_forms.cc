@@ -42,12 +42,21 @@ const Matrices& matrices(int m) {
                               {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
                               {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}},
                               {{1, 1, 1, 0}, {0, 1, -1, -1}}};
-  static const Matrices f4 = {
-      4,
-      6,
-      {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}},
-      {{1. / 4, 0, 0}, {-1. / 6, -1. / 6, -1. / 6}, {-1. / 6, 1. / 6, -1. / 6}, {1. / 24, 1. / 12, 1. / 6}, {1. / 24, -1. / 12, 1. / 6}, {0, 0, 1}},
-      {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
+  static const Matrices f4 = {4,
+                              6,
+                              {{4, 0, -5, 0, 1, 0},
+                               {0, -4, -4, 1, 1, 0},
+                               {0, 4, -4, -1, 1, 0},
+                               {0, -2, -1, 2, 1, 0},
+                               {0, 2, -1, -2, 1, 0},
+                               {0, 4, 0, -5, 0, 1}},
+                              {{1. / 4, 0, 0},
+                               {-1. / 6, -1. / 6, -1. / 6},
+                               {-1. / 6, 1. / 6, -1. / 6},
+                               {1. / 24, 1. / 12, 1. / 6},
+                               {1. / 24, -1. / 12, 1. / 6},
+                               {0, 0, 1}},
+                              {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
   return m == 2 ? f2 : f4;
 }
 
@@ -120,15 +129,15 @@ class LinearCombination {
 };
 
 struct Shape {
-  int64_t n, h, w, ic, oc;       // input and channels
+  int64_t n, h, w, ic, oc;  // input and channels
   int64_t out_h, out_w;
 };
 
 Shape shape_of(const Graph& graph, const Node& node) {
   const Value& in = graph.values[node.inputs[0]];
   const Value& out = graph.values[node.outputs[0]];
-  return {in.dims[0].value(), in.dims[1].value(), in.dims[2].value(), in.dims[3].value(), out.dims[3].value(),
-          out.dims[1].value(), out.dims[2].value()};
+  return {in.dims[0].value(),  in.dims[1].value(),  in.dims[2].value(), in.dims[3].value(),
+          out.dims[3].value(), out.dims[1].value(), out.dims[2].value()};
 }
 
 const TensorData* bias_of(const Graph& graph, const Node& node) {
@@ -215,7 +224,8 @@ void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& 
   for (int64_t i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
   LinearCombination row_transform(w, rows);
   std::vector<uint32_t> transformed;
-  for (int64_t i = 0; i < t; ++i) transformed.push_back(w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {1, nh, pw * s.ic}));
+  for (int64_t i = 0; i < t; ++i)
+    transformed.push_back(w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {1, nh, pw * s.ic}));
   const uint32_t stacked = w.reshape(w.concat(transformed, 0), {t * nh, tw + 1, m, s.ic});
   std::vector<uint32_t> columns;
   for (int64_t j = 0; j < t; ++j) columns.push_back(w.slice(stacked, {0, j / m, j % m, 0}, {t * nh, tw, 1, s.ic}));
@@ -251,7 +261,8 @@ void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& 
   for (int64_t i = 0; i < m; ++i)
     out_rows.push_back(w.reshape(w.concat(outputs[static_cast<size_t>(i)], 2), {nh, 1, tw * m * s.oc}));
   const bool exact = th * m == s.out_h && tw * m == s.out_w;
-  const uint32_t full = w.reshape(w.concat(out_rows, 1), {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
+  const uint32_t full =
+      w.reshape(w.concat(out_rows, 1), {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
   if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
 }
 
@@ -259,7 +270,8 @@ TensorData matrix_constant(const std::vector<std::vector<double>>& rows) {
   std::vector<float> values;
   for (const auto& row : rows)
     for (const double v : row) values.push_back(static_cast<float>(v));
-  return TensorData::of(DType::F32, {1, static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())}, values);
+  return TensorData::of(DType::F32, {1, static_cast<int64_t>(rows.size()), static_cast<int64_t>(rows[0].size())},
+                        values);
 }
 
 void winograd_bmm(Graph& graph, const Node& node, int m, std::vector<Node>& nodes) {
@@ -320,7 +332,8 @@ void im2col(Graph& graph, const Node& node, std::vector<Node>& nodes) {
   const int64_t sh = k.stride_h, sw = k.stride_w;
   const auto kh = static_cast<int64_t>(k.kernel_h), kw = static_cast<int64_t>(k.kernel_w);
   // Rows and columns are taken as block views of the stride, so that a strided window is a plain slice.
-  const int64_t need_h = (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1, need_w = (s.out_w - 1) * sw + (kw - 1) * k.dilation_w + 1;
+  const int64_t need_h = (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1,
+                need_w = (s.out_w - 1) * sw + (kw - 1) * k.dilation_w + 1;
   const int64_t blocks_h = std::max((need_h + sh - 1) / sh, s.out_h + ((kh - 1) * k.dilation_h) / sh);
   const int64_t blocks_w = std::max((need_w + sw - 1) / sw, s.out_w + ((kw - 1) * k.dilation_w) / sw);
   const int64_t ph = std::max(blocks_h * sh, s.h + k.pad_top), pw = std::max(blocks_w * sw, s.w + k.pad_left);
@@ -379,19 +392,27 @@ bool form_applies(const Graph& graph, const Node& node, ConvForm form) {
     if (!dim.is_const() || dim.value() == 0) return false;
   const Window& w = node.window;
   if (form == ConvForm::Im2col) return w.kernel_h * w.kernel_w > 1;
-  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 && w.dilation_w == 1;
+  return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
+         w.dilation_w == 1;
 }
 
 void expand_convolution(Graph& graph, const Node& node, ConvForm form, std::vector<Node>& nodes) {
   EL_CHECK(form != ConvForm::Direct && form_applies(graph, node, form), "a convolution form that does not apply");
   switch (form) {
-    case ConvForm::Im2col: return im2col(graph, node, nodes);
-    case ConvForm::Winograd2: return winograd_elementwise(graph, node, 2, nodes);
-    case ConvForm::Winograd2Stacked: return winograd_stacked(graph, node, 2, nodes);
-    case ConvForm::Winograd2Bmm: return winograd_bmm(graph, node, 2, nodes);
-    case ConvForm::Winograd4: return winograd_elementwise(graph, node, 4, nodes);
-    case ConvForm::Winograd4Bmm: return winograd_bmm(graph, node, 4, nodes);
-    case ConvForm::Direct: break;
+    case ConvForm::Im2col:
+      return im2col(graph, node, nodes);
+    case ConvForm::Winograd2:
+      return winograd_elementwise(graph, node, 2, nodes);
+    case ConvForm::Winograd2Stacked:
+      return winograd_stacked(graph, node, 2, nodes);
+    case ConvForm::Winograd2Bmm:
+      return winograd_bmm(graph, node, 2, nodes);
+    case ConvForm::Winograd4:
+      return winograd_elementwise(graph, node, 4, nodes);
+    case ConvForm::Winograd4Bmm:
+      return winograd_bmm(graph, node, 4, nodes);
+    case ConvForm::Direct:
+      break;
   }
 }
 

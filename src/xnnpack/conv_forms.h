@@ -16,15 +16,16 @@
 namespace edgelift::xnn {
 
 enum class ConvForm : uint8_t {
-  Direct,       // the Conv2d node
-  Im2col,       // slices and concatenations, one fully-connected over kh*kw*ic
-  Winograd2,    // F(2x2,3x3): transforms as adds and subtracts on slices, 16 fully-connected
+  Direct,            // the Conv2d node
+  Im2col,            // slices and concatenations, one fully-connected over kh*kw*ic
+  Winograd2,         // F(2x2,3x3): transforms as adds and subtracts on slices, 16 fully-connected
   Winograd2Stacked,  // F(2x2,3x3): the four rows of the transform stacked, so that four batch matmuls do the products
-  Winograd2Bmm, // F(2x2,3x3): transforms as batch matmuls with constant matrices
-  Winograd4,    // F(4x4,3x3): likewise, 36 fully-connected
-  Winograd4Bmm, // F(4x4,3x3): transforms as batch matmuls with constant matrices, one batch matmul over 36
+  Winograd2Bmm,      // F(2x2,3x3): transforms as batch matmuls with constant matrices
+  Winograd4,         // F(4x4,3x3): likewise, 36 fully-connected
+  Winograd4Bmm,      // F(4x4,3x3): transforms as batch matmuls with constant matrices, one batch matmul over 36
 };
-inline constexpr ConvForm kConvForms[] = {ConvForm::Direct, ConvForm::Im2col, ConvForm::Winograd2, ConvForm::Winograd2Stacked, ConvForm::Winograd2Bmm, ConvForm::Winograd4,
+inline constexpr ConvForm kConvForms[] = {ConvForm::Direct,           ConvForm::Im2col,       ConvForm::Winograd2,
+                                          ConvForm::Winograd2Stacked, ConvForm::Winograd2Bmm, ConvForm::Winograd4,
                                           ConvForm::Winograd4Bmm};
 std::string_view form_name(ConvForm form);
 std::optional<ConvForm> form_from_name(std::string_view name);

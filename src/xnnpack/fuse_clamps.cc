@@ -1,8 +1,8 @@
 // clamp(node(x)) -> node(x) with an output range. Views and transposes between the two do not matter, as long as nobody
 // else sees the unclamped value.
 //
-// Max and average pools also take a range, but with one they lose NaN that a clamp of its own keeps; they are left alone.
-// Upstream fuses after convolution, add, sub, mul and linear only.
+// Max and average pools also take a range, but with one they lose NaN that a clamp of its own keeps; they are left
+// alone. Upstream fuses after convolution, add, sub, mul and linear only.
 #include <algorithm>
 
 #include "xnnpack/rewrite.h"
@@ -46,7 +46,9 @@ void fuse_clamps(Graph& graph, bool upstream) {
     if (clamp.kind != Kind::Clamp || clamp.min_max->first > clamp.min_max->second) continue;
     const uint32_t last = clamp.inputs[0];
     uint32_t value = last;
-    const auto only_here = [&](uint32_t id) { return is_internal(graph.values[id]) && uses.count[id] == 1 && producer[id] != kInvalid; };
+    const auto only_here = [&](uint32_t id) {
+      return is_internal(graph.values[id]) && uses.count[id] == 1 && producer[id] != kInvalid;
+    };
     while (only_here(value)) {
       const Kind kind = graph.nodes[producer[value]].kind;
       if (kind != Kind::StaticTranspose && kind != Kind::StaticReshape) break;

@@ -9,83 +9,149 @@ namespace edgelift::xnn {
 
 const char* kind_name(Kind kind) {
   switch (kind) {
-    case Kind::Add: return "Add";
-    case Kind::FullyConnected: return "FullyConnected";
-    case Kind::Softmax: return "Softmax";
-    case Kind::Sigmoid: return "Sigmoid";
-    case Kind::StaticTranspose: return "StaticTranspose";
-    case Kind::Clamp: return "Clamp";
-    case Kind::Conv2d: return "Conv2d";
-    case Kind::Div: return "Div";
-    case Kind::StaticResizeBilinear2D: return "StaticResizeBilinear2D";
-    case Kind::StaticConstantPad: return "StaticConstantPad";
-    case Kind::AvgPooling2d: return "AvgPooling2d";
-    case Kind::Minimum: return "Minimum";
-    case Kind::DepthwiseConv2d: return "DepthwiseConv2d";
-    case Kind::MaxPooling2d: return "MaxPooling2d";
-    case Kind::Multiply: return "Multiply";
-    case Kind::Subtract: return "Subtract";
-    case Kind::Floor: return "Floor";
-    case Kind::Convert: return "Convert";
-    case Kind::GlobalAvgPooling2d: return "GlobalAvgPooling2d";
-    case Kind::StaticReshape: return "StaticReshape";
-    case Kind::ArgMaxPooling2d: return "ArgMaxPooling2d";
-    case Kind::SquareRoot: return "SquareRoot";
-    case Kind::Ceiling: return "Ceiling";
-    case Kind::Hardswish: return "Hardswish";
-    case Kind::LeakyReLU: return "LeakyReLU";
-    case Kind::Maximum: return "Maximum";
-    case Kind::Negate: return "Negate";
-    case Kind::Square: return "Square";
-    case Kind::ELU: return "ELU";
-    case Kind::Abs: return "Abs";
-    case Kind::PReLU: return "PReLU";
-    case Kind::Concatenate2: return "Concatenate2";
-    case Kind::Concatenate3: return "Concatenate3";
-    case Kind::Concatenate4: return "Concatenate4";
-    case Kind::StaticSlice: return "StaticSlice";
-    case Kind::BatchMatrixMultiply: return "BatchMatrixMultiply";
-    case Kind::Concatenate5: return "Concatenate5";
-    case Kind::ConvTranspose2d: return "ConvTranspose2d";
-    case Kind::ReciprocalSquareRoot: return "ReciprocalSquareRoot";
-    case Kind::Log: return "Log";
-    case Kind::Gelu: return "Gelu";
-    case Kind::Tanh: return "Tanh";
-    case Kind::Exp: return "Exp";
-    case Kind::Sin: return "Sin";
-    case Kind::Copy: return "Copy";
-    case Kind::Cos: return "Cos";
+    case Kind::Add:
+      return "Add";
+    case Kind::FullyConnected:
+      return "FullyConnected";
+    case Kind::Softmax:
+      return "Softmax";
+    case Kind::Sigmoid:
+      return "Sigmoid";
+    case Kind::StaticTranspose:
+      return "StaticTranspose";
+    case Kind::Clamp:
+      return "Clamp";
+    case Kind::Conv2d:
+      return "Conv2d";
+    case Kind::Div:
+      return "Div";
+    case Kind::StaticResizeBilinear2D:
+      return "StaticResizeBilinear2D";
+    case Kind::StaticConstantPad:
+      return "StaticConstantPad";
+    case Kind::AvgPooling2d:
+      return "AvgPooling2d";
+    case Kind::Minimum:
+      return "Minimum";
+    case Kind::DepthwiseConv2d:
+      return "DepthwiseConv2d";
+    case Kind::MaxPooling2d:
+      return "MaxPooling2d";
+    case Kind::Multiply:
+      return "Multiply";
+    case Kind::Subtract:
+      return "Subtract";
+    case Kind::Floor:
+      return "Floor";
+    case Kind::Convert:
+      return "Convert";
+    case Kind::GlobalAvgPooling2d:
+      return "GlobalAvgPooling2d";
+    case Kind::StaticReshape:
+      return "StaticReshape";
+    case Kind::ArgMaxPooling2d:
+      return "ArgMaxPooling2d";
+    case Kind::SquareRoot:
+      return "SquareRoot";
+    case Kind::Ceiling:
+      return "Ceiling";
+    case Kind::Hardswish:
+      return "Hardswish";
+    case Kind::LeakyReLU:
+      return "LeakyReLU";
+    case Kind::Maximum:
+      return "Maximum";
+    case Kind::Negate:
+      return "Negate";
+    case Kind::Square:
+      return "Square";
+    case Kind::ELU:
+      return "ELU";
+    case Kind::Abs:
+      return "Abs";
+    case Kind::PReLU:
+      return "PReLU";
+    case Kind::Concatenate2:
+      return "Concatenate2";
+    case Kind::Concatenate3:
+      return "Concatenate3";
+    case Kind::Concatenate4:
+      return "Concatenate4";
+    case Kind::StaticSlice:
+      return "StaticSlice";
+    case Kind::BatchMatrixMultiply:
+      return "BatchMatrixMultiply";
+    case Kind::Concatenate5:
+      return "Concatenate5";
+    case Kind::ConvTranspose2d:
+      return "ConvTranspose2d";
+    case Kind::ReciprocalSquareRoot:
+      return "ReciprocalSquareRoot";
+    case Kind::Log:
+      return "Log";
+    case Kind::Gelu:
+      return "Gelu";
+    case Kind::Tanh:
+      return "Tanh";
+    case Kind::Exp:
+      return "Exp";
+    case Kind::Sin:
+      return "Sin";
+    case Kind::Copy:
+      return "Copy";
+    case Kind::Cos:
+      return "Cos";
   }
   return "(unknown kind)";
 }
 
 std::optional<Datatype> datatype_of(DType dtype) {
   switch (dtype) {
-    case DType::F32: return Datatype::F32;
-    case DType::F16: return Datatype::F16;
-    case DType::BF16: return Datatype::BF16;
-    case DType::I32: return Datatype::Int32;
-    default: return std::nullopt;
+    case DType::F32:
+      return Datatype::F32;
+    case DType::F16:
+      return Datatype::F16;
+    case DType::BF16:
+      return Datatype::BF16;
+    case DType::I32:
+      return Datatype::Int32;
+    default:
+      return std::nullopt;
   }
 }
 
 const char* datatype_name(Datatype datatype) {
   switch (datatype) {
-    case Datatype::Invalid: return "invalid";
-    case Datatype::F32: return "f32";
-    case Datatype::F16: return "f16";
-    case Datatype::QInt8: return "qint8";
-    case Datatype::QUInt8: return "quint8";
-    case Datatype::QInt32: return "qint32";
-    case Datatype::QCInt8: return "qcint8";
-    case Datatype::QCInt32: return "qcint32";
-    case Datatype::QCInt4: return "qcint4";
-    case Datatype::QDInt8: return "qdint8";
-    case Datatype::QBInt4: return "qbint4";
-    case Datatype::QPInt8: return "qpint8";
-    case Datatype::Int32: return "i32";
-    case Datatype::PF32: return "pf32";
-    case Datatype::BF16: return "bf16";
+    case Datatype::Invalid:
+      return "invalid";
+    case Datatype::F32:
+      return "f32";
+    case Datatype::F16:
+      return "f16";
+    case Datatype::QInt8:
+      return "qint8";
+    case Datatype::QUInt8:
+      return "quint8";
+    case Datatype::QInt32:
+      return "qint32";
+    case Datatype::QCInt8:
+      return "qcint8";
+    case Datatype::QCInt32:
+      return "qcint32";
+    case Datatype::QCInt4:
+      return "qcint4";
+    case Datatype::QDInt8:
+      return "qdint8";
+    case Datatype::QBInt4:
+      return "qbint4";
+    case Datatype::QPInt8:
+      return "qpint8";
+    case Datatype::Int32:
+      return "i32";
+    case Datatype::PF32:
+      return "pf32";
+    case Datatype::BF16:
+      return "bf16";
   }
   return "(unknown datatype)";
 }
@@ -135,9 +201,12 @@ Category category(Kind kind) {
     case Kind::Minimum:
     case Kind::Maximum:
       return Category::Binary;
-    case Kind::PReLU: return Category::PReLU;
-    case Kind::BatchMatrixMultiply: return Category::BatchMatmul;
-    case Kind::FullyConnected: return Category::FullyConnected;
+    case Kind::PReLU:
+      return Category::PReLU;
+    case Kind::BatchMatrixMultiply:
+      return Category::BatchMatmul;
+    case Kind::FullyConnected:
+      return Category::FullyConnected;
     case Kind::Conv2d:
     case Kind::DepthwiseConv2d:
     case Kind::ConvTranspose2d:
@@ -145,20 +214,29 @@ Category category(Kind kind) {
     case Kind::AvgPooling2d:
     case Kind::MaxPooling2d:
       return Category::Pooling;
-    case Kind::ArgMaxPooling2d: return Category::ArgMaxPooling;
-    case Kind::GlobalAvgPooling2d: return Category::GlobalPooling;
-    case Kind::StaticResizeBilinear2D: return Category::Resize;
+    case Kind::ArgMaxPooling2d:
+      return Category::ArgMaxPooling;
+    case Kind::GlobalAvgPooling2d:
+      return Category::GlobalPooling;
+    case Kind::StaticResizeBilinear2D:
+      return Category::Resize;
     case Kind::Concatenate2:
     case Kind::Concatenate3:
     case Kind::Concatenate4:
     case Kind::Concatenate5:
       return Category::Concatenate;
-    case Kind::StaticTranspose: return Category::Transpose;
-    case Kind::StaticReshape: return Category::Reshape;
-    case Kind::StaticSlice: return Category::Slice;
-    case Kind::StaticConstantPad: return Category::Pad;
-    case Kind::Softmax: return Category::Softmax;
-    case Kind::Convert: return Category::Convert;
+    case Kind::StaticTranspose:
+      return Category::Transpose;
+    case Kind::StaticReshape:
+      return Category::Reshape;
+    case Kind::StaticSlice:
+      return Category::Slice;
+    case Kind::StaticConstantPad:
+      return Category::Pad;
+    case Kind::Softmax:
+      return Category::Softmax;
+    case Kind::Convert:
+      return Category::Convert;
     case Kind::Sigmoid:
     case Kind::Clamp:
     case Kind::Floor:
@@ -185,11 +263,16 @@ Category category(Kind kind) {
 
 size_t concatenate_arity(Kind kind) {
   switch (kind) {
-    case Kind::Concatenate2: return 2;
-    case Kind::Concatenate3: return 3;
-    case Kind::Concatenate4: return 4;
-    case Kind::Concatenate5: return 5;
-    default: return 0;
+    case Kind::Concatenate2:
+      return 2;
+    case Kind::Concatenate3:
+      return 3;
+    case Kind::Concatenate4:
+      return 4;
+    case Kind::Concatenate5:
+      return 5;
+    default:
+      return 0;
   }
 }
 

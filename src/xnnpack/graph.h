@@ -1,5 +1,5 @@
-// The graph of one XNNPACK delegate as plain data (xnnpack-delegate 2). Knows nothing of the ir. Layout is explicit: the
-// convolution family, pools and resize read and write NHWC; everything else works on dims as they are.
+// The graph of one XNNPACK delegate as plain data (xnnpack-delegate 2). Knows nothing of the ir. Layout is explicit:
+// the convolution family, pools and resize read and write NHWC; everything else works on dims as they are.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,72 @@ inline constexpr size_t kMaxRank = 6;
 
 // Numbers of the schema's XNodeUnion.
 enum class Kind : uint8_t {
-  Add = 1, FullyConnected = 2, Softmax = 3, Sigmoid = 4, StaticTranspose = 5, Clamp = 6, Conv2d = 7, Div = 8,
-  StaticResizeBilinear2D = 9, StaticConstantPad = 10, AvgPooling2d = 11, Minimum = 12, DepthwiseConv2d = 13,
-  MaxPooling2d = 14, Multiply = 15, Subtract = 16, Floor = 17, Convert = 18, GlobalAvgPooling2d = 19,
-  StaticReshape = 20, ArgMaxPooling2d = 21, SquareRoot = 22, Ceiling = 23, Hardswish = 24, LeakyReLU = 25,
-  Maximum = 26, Negate = 27, Square = 28, ELU = 29, Abs = 30, PReLU = 31, Concatenate2 = 32, Concatenate3 = 33,
-  Concatenate4 = 34, StaticSlice = 35, BatchMatrixMultiply = 37, Concatenate5 = 38, ConvTranspose2d = 39,
-  ReciprocalSquareRoot = 40, Log = 41, Gelu = 42, Tanh = 43, Exp = 44, Sin = 45, Copy = 46, Cos = 47,
+  Add = 1,
+  FullyConnected = 2,
+  Softmax = 3,
+  Sigmoid = 4,
+  StaticTranspose = 5,
+  Clamp = 6,
+  Conv2d = 7,
+  Div = 8,
+  StaticResizeBilinear2D = 9,
+  StaticConstantPad = 10,
+  AvgPooling2d = 11,
+  Minimum = 12,
+  DepthwiseConv2d = 13,
+  MaxPooling2d = 14,
+  Multiply = 15,
+  Subtract = 16,
+  Floor = 17,
+  Convert = 18,
+  GlobalAvgPooling2d = 19,
+  StaticReshape = 20,
+  ArgMaxPooling2d = 21,
+  SquareRoot = 22,
+  Ceiling = 23,
+  Hardswish = 24,
+  LeakyReLU = 25,
+  Maximum = 26,
+  Negate = 27,
+  Square = 28,
+  ELU = 29,
+  Abs = 30,
+  PReLU = 31,
+  Concatenate2 = 32,
+  Concatenate3 = 33,
+  Concatenate4 = 34,
+  StaticSlice = 35,
+  BatchMatrixMultiply = 37,
+  Concatenate5 = 38,
+  ConvTranspose2d = 39,
+  ReciprocalSquareRoot = 40,
+  Log = 41,
+  Gelu = 42,
+  Tanh = 43,
+  Exp = 44,
+  Sin = 45,
+  Copy = 46,
+  Cos = 47,
 };
 const char* kind_name(Kind kind);
 
 // Numbers of the schema's XNNDatatype.
 enum class Datatype : uint8_t {
-  Invalid = 0, F32 = 1, F16 = 2, QInt8 = 3, QUInt8 = 4, QInt32 = 5, QCInt8 = 6, QCInt32 = 7, QCInt4 = 8, QDInt8 = 9,
-  QBInt4 = 10, QPInt8 = 11, Int32 = 12, PF32 = 13, BF16 = 14,
+  Invalid = 0,
+  F32 = 1,
+  F16 = 2,
+  QInt8 = 3,
+  QUInt8 = 4,
+  QInt32 = 5,
+  QCInt8 = 6,
+  QCInt32 = 7,
+  QCInt4 = 8,
+  QDInt8 = 9,
+  QBInt4 = 10,
+  QPInt8 = 11,
+  Int32 = 12,
+  PF32 = 13,
+  BF16 = 14,
 };
 std::optional<Datatype> datatype_of(DType dtype);  // f32, f16, i32, bf16
 const char* datatype_name(Datatype datatype);      // f32, f16, i32, bf16, qint8 …
@@ -49,12 +101,12 @@ struct Value {
   Datatype datatype = Datatype::F32;
   std::vector<SymInt> dims;
   Use use = Use::None;
-  TensorData data;              // constants: elements in the order of dims, of the element type of datatype
-  const void* source = nullptr; // Unpacked: the program constant that data is, unchanged (an opaque key); else null
+  TensorData data;               // constants: elements in the order of dims, of the element type of datatype
+  const void* source = nullptr;  // Unpacked: the program constant that data is, unchanged (an opaque key); else null
   bool external_input = false;
   bool external_output = false;
   uint32_t external_id = kInvalid;  // set by finalize()
-  std::string name;             // for messages and the text form
+  std::string name;                 // for messages and the text form
 };
 
 struct Window {  // convolution and pooling attributes
@@ -72,22 +124,22 @@ struct Node {
   std::vector<uint32_t> outputs;  // one, but ArgMaxPooling2d: value, index
   uint32_t flags = 0;
   std::optional<std::pair<float, float>> min_max;  // output clamp; see fuses_min_max
-  Window window;                  // convolutions, pools
-  int32_t axis = 0;               // Concatenate
+  Window window;                                   // convolutions, pools
+  int32_t axis = 0;                                // Concatenate
   // StaticTranspose: perm. StaticReshape: new shape, 0 = inferred. StaticSlice: offsets. StaticConstantPad: pre.
   std::vector<int64_t> list;
   // StaticSlice: sizes. StaticConstantPad: post.
   std::vector<int64_t> list2;
-  float scalar = 0;               // pad value, ELU alpha, LeakyReLU slope
+  float scalar = 0;                        // pad value, ELU alpha, LeakyReLU slope
   uint32_t new_height = 0, new_width = 0;  // StaticResizeBilinear2D
-  uint32_t debug_handle = 0;      // exported node, for profiles and error logs
+  uint32_t debug_handle = 0;               // exported node, for profiles and error logs
 };
 
 inline constexpr uint32_t kFlagTransposeWeights = 1;  // FullyConnected: filter is [in, out]
 inline constexpr uint32_t kFlagTransposeB = 1;        // BatchMatrixMultiply: B is [.., n, k]
 inline constexpr uint32_t kFlagKeepDims = 64;         // GlobalAvgPooling2d
 inline constexpr uint32_t kFlagSamePadding = 4;
-inline constexpr uint32_t kFlagAlignCorners = 8;      // resize
+inline constexpr uint32_t kFlagAlignCorners = 8;  // resize
 
 // Whether the runtime honours min_max on this kind (xnnpack-delegate 7).
 bool fuses_min_max(Kind kind);
@@ -95,8 +147,24 @@ bool reads_nhwc(Kind kind);
 
 // Kinds that share their shape rule and their fields.
 enum class Category : uint8_t {
-  Unknown, Unary, Binary, PReLU, FullyConnected, Convolution, BatchMatmul, Softmax, Convert, Pooling, ArgMaxPooling,
-  GlobalPooling, Resize, Concatenate, Transpose, Reshape, Slice, Pad,
+  Unknown,
+  Unary,
+  Binary,
+  PReLU,
+  FullyConnected,
+  Convolution,
+  BatchMatmul,
+  Softmax,
+  Convert,
+  Pooling,
+  ArgMaxPooling,
+  GlobalPooling,
+  Resize,
+  Concatenate,
+  Transpose,
+  Reshape,
+  Slice,
+  Pad,
 };
 Category category(Kind kind);
 size_t concatenate_arity(Kind kind);  // 2 to 5; 0 for other kinds
@@ -127,9 +195,9 @@ Status verify(const Graph& graph);
 // Rewrites the graph into an equal, cheaper one: see optimize.cc for the list. Deterministic.
 struct ConvPolicy;  // target.h
 struct OptimizeOptions {
-  bool layout = true;           // move and cancel transposes
+  bool layout = true;  // move and cancel transposes
   bool fuse_activations = true;
-  bool upstream = false;        // only what ExecuTorch's own flow does
+  bool upstream = false;             // only what ExecuTorch's own flow does
   const ConvPolicy* conv = nullptr;  // forms of convolutions; null: the direct one. Must outlive the call.
 };
 Status optimize(Graph& graph, const OptimizeOptions& options);

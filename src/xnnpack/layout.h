@@ -44,18 +44,18 @@ struct Block {
 };
 std::vector<Block> reshape_blocks(const std::vector<SymInt>& in, const std::vector<SymInt>& out);
 // The permutation of one side that makes the other side's permutation again a plain reshape, if there is one.
-std::optional<Perm> through_reshape(const std::vector<Block>& blocks, const std::vector<SymInt>& from_dims, const Perm& from,
-                                    size_t to_rank, bool from_is_output);
+std::optional<Perm> through_reshape(const std::vector<Block>& blocks, const std::vector<SymInt>& from_dims,
+                                    const Perm& from, size_t to_rank, bool from_is_output);
 
 enum class Match : uint8_t {
-  Exact,   // the dims as they are
-  Strip,   // leading ones may be missing (an operand that broadcasts)
-  Order,   // only the order of elements matters (the operand of a reshape)
+  Exact,  // the dims as they are
+  Strip,  // leading ones may be missing (an operand that broadcasts)
+  Order,  // only the order of elements matters (the operand of a reshape)
 };
 
 struct Demand {
   uint32_t base = kInvalid;
-  Perm perm;         // over the base's dims with `lead` ones in front
+  Perm perm;  // over the base's dims with `lead` ones in front
   uint8_t lead = 0;
   Match match = Match::Exact;
   bool or_swapped = false;  // the last two dims swapped would do as well (TRANSPOSE_B, TRANSPOSE_WEIGHTS)

@@ -11,7 +11,8 @@ namespace {
 
 class Writer {
  public:
-  Writer(Graph& graph, const Model& model, const std::vector<Perm>& labels) : graph_(graph), model_(model), labels_(labels) {
+  Writer(Graph& graph, const Model& model, const std::vector<Perm>& labels)
+      : graph_(graph), model_(model), labels_(labels) {
     const size_t count = graph.values.size();
     placed_.resize(count, kInvalid);
     for (uint32_t id = 0; id < count; ++id)
@@ -79,7 +80,8 @@ class Writer {
       wanted = without_leading_ones(wanted);
       have = without_leading_ones(have);
     }
-    if (wanted == have && (d.match == Match::Strip || may_strip || signature_rank(wanted) == value.dims.size())) return d.base;
+    if (wanted == have && (d.match == Match::Strip || may_strip || signature_rank(wanted) == value.dims.size()))
+      return d.base;
     const auto [at, fresh] = adapted_.try_emplace(key(d.base, wanted), kInvalid);
     if (!fresh) return at->second;
     Value made = value;
@@ -110,7 +112,8 @@ class Writer {
     const auto [at, fresh] = adapted_.try_emplace(key(base, wanted), kInvalid);
     if (!fresh) return at->second;
     uint32_t out = kInvalid;
-    if (const auto output = outputs_.find(key(base, wanted)); output != outputs_.end() && d.lead == 0) out = output->second;
+    if (const auto output = outputs_.find(key(base, wanted)); output != outputs_.end() && d.lead == 0)
+      out = output->second;
     if (out == kInvalid) out = temp_like(base, signature_dims(dims, wanted));
     at->second = out;
     if (same_order && reshape(placed, out, handle)) return out;
@@ -189,17 +192,23 @@ class Writer {
     }
     if (model_.flexible(n) && !is_identity(label)) {
       switch (model_.flex(n)) {
-        case Flex::Axis: node.axis = inverse(label)[static_cast<size_t>(node.axis)]; break;
-        case Flex::Reshape: permute_list(node.list, label); break;
+        case Flex::Axis:
+          node.axis = inverse(label)[static_cast<size_t>(node.axis)];
+          break;
+        case Flex::Reshape:
+          permute_list(node.list, label);
+          break;
         case Flex::Lists:
           permute_list(node.list, label);
           permute_list(node.list2, label);
           break;
-        default: break;
+        default:
+          break;
       }
     }
     const uint32_t handle = node.debug_handle;
-    for (uint32_t& out : node.outputs) place(out, node.outputs.size() == 1 ? label : identity(model_.dims(out).size()), out);
+    for (uint32_t& out : node.outputs)
+      place(out, node.outputs.size() == 1 ? label : identity(model_.dims(out).size()), out);
     const std::vector<uint32_t> originals = graph_.nodes[n].outputs;
     made_.push_back(std::move(node));
     for (const uint32_t out : originals) finish_output(out, handle);
@@ -241,23 +250,26 @@ class Writer {
   const Model& model_;
   const std::vector<Perm>& labels_;
   std::vector<Node> made_;
-  std::vector<uint32_t> placed_;                       // by base: the value that holds it
-  std::unordered_map<uint64_t, uint32_t> outputs_;     // base and form -> external output
-  std::unordered_map<uint64_t, uint32_t> adapted_;     // base and form -> value made from the stored one
-  std::unordered_map<uint64_t, uint32_t> moved_;       // base and order -> the first transposed value of that order
+  std::vector<uint32_t> placed_;                    // by base: the value that holds it
+  std::unordered_map<uint64_t, uint32_t> outputs_;  // base and form -> external output
+  std::unordered_map<uint64_t, uint32_t> adapted_;  // base and form -> value made from the stored one
+  std::unordered_map<uint64_t, uint32_t> moved_;    // base and order -> the first transposed value of that order
   std::vector<std::vector<Signature>> firm_;
 };
 
 }  // namespace
 
-void apply_labels(Graph& graph, const Model& model, const std::vector<Perm>& labels) { Writer(graph, model, labels).run(); }
+void apply_labels(Graph& graph, const Model& model, const std::vector<Perm>& labels) {
+  Writer(graph, model, labels).run();
+}
 
 }  // namespace edgelift::xnn::layout
 
 namespace edgelift::xnn {
 
 void assign_layout(Graph& graph, bool upstream) {
-  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.kind == Kind::StaticTranspose; });
+  const bool any = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                               [](const Node& node) { return node.kind == Kind::StaticTranspose; });
   if (!any) return;
   const layout::Model model(graph, upstream);
   const std::vector<layout::Perm> labels = layout::choose_labels(model);

@@ -1,7 +1,7 @@
-// Chooses labels. Start from no change at all, so that the sum can only fall. Two kinds of moves: from every border of a
-// flexible region, the layout that the border has is spread over the region as far as it goes, and kept if that lowers
-// the sum (a chain or a residual network must change as a whole to gain); then single nodes take a neighbour's layout
-// where that alone gains. The work is bounded by a multiple of the number of nodes.
+// Chooses labels. Start from no change at all, so that the sum can only fall. Two kinds of moves: from every border of
+// a flexible region, the layout that the border has is spread over the region as far as it goes, and kept if that
+// lowers the sum (a chain or a residual network must change as a whole to gain); then single nodes take a neighbour's
+// layout where that alone gains. The work is bounded by a multiple of the number of nodes.
 #include <algorithm>
 #include <deque>
 
@@ -98,20 +98,24 @@ class Chooser {
     const Signature have = order_of(stored_[base]);
     orders_.clear();
     reshapes_.clear();
-    const auto known = [&](Signature order) { return order == have || std::find(orders_.begin(), orders_.end(), order) != orders_.end(); };
+    const auto known = [&](Signature order) {
+      return order == have || std::find(orders_.begin(), orders_.end(), order) != orders_.end();
+    };
     for (const Wanted& wanted : wanted_[base]) {
       if (wanted.count == 0 || wanted.swapped != 0) continue;
       const Signature order = order_of(wanted.signature);
       if (!known(order)) orders_.push_back(order);
       if (order != have || wanted.match == Match::Order) continue;
       const Signature as_stored = wanted.match == Match::Strip ? without_leading_ones(stored_[base]) : stored_[base];
-      if (wanted.signature != as_stored && std::find(reshapes_.begin(), reshapes_.end(), wanted.signature) == reshapes_.end()) {
+      if (wanted.signature != as_stored &&
+          std::find(reshapes_.begin(), reshapes_.end(), wanted.signature) == reshapes_.end()) {
         reshapes_.push_back(wanted.signature);
       }
     }
     for (const Wanted& wanted : wanted_[base]) {
       if (wanted.count == 0 || wanted.swapped == 0) continue;
-      if (!known(order_of(wanted.signature)) && !known(order_of(wanted.swapped))) orders_.push_back(order_of(wanted.signature));
+      if (!known(order_of(wanted.signature)) && !known(order_of(wanted.swapped)))
+        orders_.push_back(order_of(wanted.signature));
     }
     out.moved = static_cast<int64_t>(orders_.size()) * bytes_[base];
     out.reshaped = static_cast<int64_t>(reshapes_.size()) * (bytes_[base] + 64);
@@ -124,7 +128,8 @@ class Chooser {
     touched_.assign(1, model_.base(node.outputs[0]));
     for (const uint32_t id : node.inputs) {
       if (id == kInvalid || model_.is_constant(model_.base(id))) continue;
-      if (std::find(touched_.begin(), touched_.end(), model_.base(id)) == touched_.end()) touched_.push_back(model_.base(id));
+      if (std::find(touched_.begin(), touched_.end(), model_.base(id)) == touched_.end())
+        touched_.push_back(model_.base(id));
     }
     Cost change;
     for (const uint32_t base : touched_) change -= cost(base);
@@ -146,7 +151,8 @@ class Chooser {
   std::optional<Perm> producer_label(uint32_t n, size_t k, const Perm& label, uint32_t& producer) const {
     const Demand demand = model_.demand(n, k, label);
     producer = model_.producer(demand.base);
-    if (producer == kInvalid || !model_.flexible(producer) || demand.lead != 0 || !model_.allows(producer, demand.perm)) return std::nullopt;
+    if (producer == kInvalid || !model_.flexible(producer) || demand.lead != 0 || !model_.allows(producer, demand.perm))
+      return std::nullopt;
     return demand.perm;
   }
 
@@ -238,7 +244,8 @@ class Chooser {
       const Node& node = graph_.nodes[n];
       candidates.clear();
       const auto add = [&](const Perm& label) {
-        if (label != labels_[n] && std::find(candidates.begin(), candidates.end(), label) == candidates.end()) candidates.push_back(label);
+        if (label != labels_[n] && std::find(candidates.begin(), candidates.end(), label) == candidates.end())
+          candidates.push_back(label);
       };
       add(identity(labels_[n].rank));
       for (size_t k = 0; k < node.inputs.size(); ++k) {
@@ -268,10 +275,10 @@ class Chooser {
   const Model& model_;
   const Graph& graph_;
   std::vector<Perm> labels_;
-  std::vector<int64_t> bytes_;            // by base
-  std::vector<Signature> stored_;         // by base
+  std::vector<int64_t> bytes_;               // by base
+  std::vector<Signature> stored_;            // by base
   std::vector<std::vector<Wanted>> wanted_;  // by base
-  std::vector<std::vector<Perm>> tried_;  // by node, of this round
+  std::vector<std::vector<Perm>> tried_;     // by node, of this round
   std::vector<uint32_t> stamp_;
   uint32_t visit_ = 0;
   int64_t budget_ = 0;

@@ -7,7 +7,8 @@ namespace edgelift::xnn::layout {
 namespace {
 
 size_t symbolic_count(const std::vector<SymInt>& dims) {
-  return static_cast<size_t>(std::count_if(dims.begin(), dims.end(), [](const SymInt& dim) { return !dim.is_const(); }));
+  return static_cast<size_t>(
+      std::count_if(dims.begin(), dims.end(), [](const SymInt& dim) { return !dim.is_const(); }));
 }
 
 Perm perm_of(const std::vector<int64_t>& list) {
@@ -21,8 +22,14 @@ bool last_stays(const Perm& perm) { return perm.rank == 0 || perm[perm.rank - 1u
 }  // namespace
 
 Model::Model(const Graph& graph, bool upstream)
-    : graph_(graph), upstream_(upstream), base_(graph.values.size()), producer_(graph.values.size(), kInvalid),
-      view_(graph.values.size()), flex_(graph.nodes.size(), Flex::Fixed), blocks_(graph.nodes.size()), readers_(graph.values.size()),
+    : graph_(graph),
+      upstream_(upstream),
+      base_(graph.values.size()),
+      producer_(graph.values.size(), kInvalid),
+      view_(graph.values.size()),
+      flex_(graph.nodes.size(), Flex::Fixed),
+      blocks_(graph.nodes.size()),
+      readers_(graph.values.size()),
       outputs_(graph.values.size()) {
   for (uint32_t id = 0; id < graph.values.size(); ++id) {
     base_[id] = id;
@@ -55,19 +62,23 @@ Flex Model::classify(const Node& node) const {
       // An operand of lower rank may need a reshape first, which infers one size at most.
       const size_t rank = dims(node.outputs[0]).size();
       for (const uint32_t id : node.inputs) {
-        if (graph_.values[id].use == Use::None && dims(id).size() < rank && symbolic_count(dims(id)) > 1) return Flex::Fixed;
+        if (graph_.values[id].use == Use::None && dims(id).size() < rank && symbolic_count(dims(id)) > 1)
+          return Flex::Fixed;
       }
       return Flex::Broadcast;
     }
     case Category::Softmax:
     case Category::FullyConnected:
       return Flex::Rows;
-    case Category::Concatenate: return Flex::Axis;
+    case Category::Concatenate:
+      return Flex::Axis;
     case Category::Pad:
     case Category::Slice:
       return Flex::Lists;
-    case Category::Reshape: return Flex::Reshape;
-    default: return Flex::Fixed;
+    case Category::Reshape:
+      return Flex::Reshape;
+    default:
+      return Flex::Fixed;
   }
 }
 
@@ -75,11 +86,14 @@ bool Model::allows(uint32_t n, const Perm& label) const {
   const Node& node = graph_.nodes[n];
   if (label.rank != dims(node.outputs[0]).size()) return false;
   switch (flex_[n]) {
-    case Flex::Fixed: return is_identity(label);
-    case Flex::Rows: return last_stays(label);
+    case Flex::Fixed:
+      return is_identity(label);
+    case Flex::Rows:
+      return last_stays(label);
     case Flex::Reshape:
       return through_reshape(blocks_[n], dims(node.outputs[0]), label, dims(node.inputs[0]).size(), true).has_value();
-    default: return true;
+    default:
+      return true;
   }
 }
 

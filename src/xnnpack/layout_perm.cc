@@ -86,7 +86,8 @@ Signature order_of(Signature s) {
 
 std::vector<SymInt> signature_dims(const std::vector<SymInt>& base_dims, Signature s) {
   std::vector<SymInt> out;
-  for (size_t i = 0; i < signature_rank(s); ++i) out.push_back(place(s, i) == kOne ? SymInt(1) : base_dims[place(s, i)]);
+  for (size_t i = 0; i < signature_rank(s); ++i)
+    out.push_back(place(s, i) == kOne ? SymInt(1) : base_dims[place(s, i)]);
   return out;
 }
 
@@ -99,14 +100,16 @@ std::vector<Block> reshape_blocks(const std::vector<SymInt>& in, const std::vect
       blocks.back().in_end = static_cast<uint8_t>(i_end);
       blocks.back().out_end = static_cast<uint8_t>(j_end);
     } else if (i_end != i || j_end != j) {
-      blocks.push_back({static_cast<uint8_t>(i), static_cast<uint8_t>(i_end), static_cast<uint8_t>(j), static_cast<uint8_t>(j_end)});
+      blocks.push_back(
+          {static_cast<uint8_t>(i), static_cast<uint8_t>(i_end), static_cast<uint8_t>(j), static_cast<uint8_t>(j_end)});
     }
     i = i_end;
     j = j_end;
   };
   while (i < in.size() && j < out.size() && in[i] == out[j]) add(i + 1, j + 1);
   size_t tail = 0;
-  while (in.size() - tail > i && out.size() - tail > j && in[in.size() - 1 - tail] == out[out.size() - 1 - tail]) ++tail;
+  while (in.size() - tail > i && out.size() - tail > j && in[in.size() - 1 - tail] == out[out.size() - 1 - tail])
+    ++tail;
   const size_t in_end = in.size() - tail, out_end = out.size() - tail;
   bool numbers = true;
   for (size_t k = i; k < in_end; ++k) numbers = numbers && in[k].is_const();
@@ -134,8 +137,8 @@ std::vector<Block> reshape_blocks(const std::vector<SymInt>& in, const std::vect
   return blocks;
 }
 
-std::optional<Perm> through_reshape(const std::vector<Block>& blocks, const std::vector<SymInt>& from_dims, const Perm& from,
-                                    size_t to_rank, bool from_is_output) {
+std::optional<Perm> through_reshape(const std::vector<Block>& blocks, const std::vector<SymInt>& from_dims,
+                                    const Perm& from, size_t to_rank, bool from_is_output) {
   std::array<size_t, kMaxRank> block_of{};
   for (size_t b = 0; b < blocks.size(); ++b) {
     const size_t begin = from_is_output ? blocks[b].out_begin : blocks[b].in_begin;

@@ -19,20 +19,23 @@ uint64_t hash_of(const Node& node) {
 bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
 bool same_window(const Window& a, const Window& b) {
-  return a.pad_top == b.pad_top && a.pad_right == b.pad_right && a.pad_bottom == b.pad_bottom && a.pad_left == b.pad_left &&
-         a.kernel_h == b.kernel_h && a.kernel_w == b.kernel_w && a.stride_h == b.stride_h && a.stride_w == b.stride_w &&
-         a.dilation_h == b.dilation_h && a.dilation_w == b.dilation_w && a.groups == b.groups &&
-         a.group_input_channels == b.group_input_channels && a.group_output_channels == b.group_output_channels &&
-         a.adjustment_h == b.adjustment_h && a.adjustment_w == b.adjustment_w;
+  return a.pad_top == b.pad_top && a.pad_right == b.pad_right && a.pad_bottom == b.pad_bottom &&
+         a.pad_left == b.pad_left && a.kernel_h == b.kernel_h && a.kernel_w == b.kernel_w && a.stride_h == b.stride_h &&
+         a.stride_w == b.stride_w && a.dilation_h == b.dilation_h && a.dilation_w == b.dilation_w &&
+         a.groups == b.groups && a.group_input_channels == b.group_input_channels &&
+         a.group_output_channels == b.group_output_channels && a.adjustment_h == b.adjustment_h &&
+         a.adjustment_w == b.adjustment_w;
 }
 
 bool equal(const Graph& graph, const Node& a, const Node& b) {
-  if (a.kind != b.kind || a.inputs != b.inputs || a.flags != b.flags || a.axis != b.axis || a.list != b.list || a.list2 != b.list2 ||
-      a.new_height != b.new_height || a.new_width != b.new_width || !same_bits(a.scalar, b.scalar) || !same_window(a.window, b.window) ||
+  if (a.kind != b.kind || a.inputs != b.inputs || a.flags != b.flags || a.axis != b.axis || a.list != b.list ||
+      a.list2 != b.list2 || a.new_height != b.new_height || a.new_width != b.new_width ||
+      !same_bits(a.scalar, b.scalar) || !same_window(a.window, b.window) ||
       a.min_max.has_value() != b.min_max.has_value() || a.outputs.size() != b.outputs.size()) {
     return false;
   }
-  if (a.min_max && (!same_bits(a.min_max->first, b.min_max->first) || !same_bits(a.min_max->second, b.min_max->second))) return false;
+  if (a.min_max && (!same_bits(a.min_max->first, b.min_max->first) || !same_bits(a.min_max->second, b.min_max->second)))
+    return false;
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     const Value& x = graph.values[a.outputs[i]];
     const Value& y = graph.values[b.outputs[i]];

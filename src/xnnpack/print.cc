@@ -15,7 +15,9 @@ std::string dims_text(const std::vector<SymInt>& dims) {
   return out += ']';
 }
 
-std::string type_text(Datatype datatype, const std::vector<SymInt>& dims) { return datatype_name(datatype) + dims_text(dims); }
+std::string type_text(Datatype datatype, const std::vector<SymInt>& dims) {
+  return datatype_name(datatype) + dims_text(dims);
+}
 
 std::string node_text(const Graph& graph, const Node& node) {
   const Node* first = graph.nodes.data();
@@ -61,9 +63,15 @@ void attributes(const Node& node, std::string& out) {
         if (w.adjustment_h != 0 || w.adjustment_w != 0) add("adjustment", pair_text(w.adjustment_h, w.adjustment_w));
       }
       break;
-    case Category::Concatenate: add("axis", std::to_string(node.axis)); break;
-    case Category::Transpose: add("perm", list_text(node.list)); break;
-    case Category::Reshape: add("shape", list_text(node.list)); break;
+    case Category::Concatenate:
+      add("axis", std::to_string(node.axis));
+      break;
+    case Category::Transpose:
+      add("perm", list_text(node.list));
+      break;
+    case Category::Reshape:
+      add("shape", list_text(node.list));
+      break;
     case Category::Slice:
       add("offsets", list_text(node.list));
       add("sizes", list_text(node.list2));
@@ -73,7 +81,9 @@ void attributes(const Node& node, std::string& out) {
       add("post", list_text(node.list2));
       if (node.scalar != 0) add("value", number(node.scalar));
       break;
-    case Category::Resize: add("size", pair_text(node.new_height, node.new_width)); break;
+    case Category::Resize:
+      add("size", pair_text(node.new_height, node.new_width));
+      break;
     default:
       if (node.kind == Kind::ELU || node.kind == Kind::LeakyReLU) add("alpha", number(node.scalar));
       break;
@@ -91,7 +101,8 @@ void constant_line(const Graph& graph, uint32_t id, std::string& out) {
   if (!value.name.empty()) out += " @\"" + value.name + "\"";
   if (value.data.numel() == 1 && byte_size(value.data.dtype()) <= 8) {
     const bool real = is_float(value.data.dtype());
-    out += " = " + (real ? float_text(value.data.element_as_double(0), value.data.dtype()) : std::to_string(value.data.element_as_int(0)));
+    out += " = " + (real ? float_text(value.data.element_as_double(0), value.data.dtype())
+                         : std::to_string(value.data.element_as_int(0)));
   }
   out += '\n';
 }

@@ -53,7 +53,9 @@ void erase_nodes(Graph& graph, const std::vector<bool>& erased) {
   graph.nodes.resize(kept);
 }
 
-bool is_internal(const Value& value) { return value.use == Use::None && !value.external_input && !value.external_output; }
+bool is_internal(const Value& value) {
+  return value.use == Use::None && !value.external_input && !value.external_output;
+}
 
 bool same_dims(const std::vector<SymInt>& a, const std::vector<SymInt>& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());

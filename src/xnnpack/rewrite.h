@@ -1,5 +1,5 @@
-// The rewrites of optimize.cc, one a file. Each keeps every value that leaves the graph bit for bit, and leaves nodes in
-// an order that defines before use.
+// The rewrites of optimize.cc, one a file. Each keeps every value that leaves the graph bit for bit, and leaves nodes
+// in an order that defines before use.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ void assign_layout(Graph& graph, bool upstream);
 // Who makes and who reads each value; valid until the graph changes.
 struct Uses {
   explicit Uses(const Graph& graph);
-  std::vector<uint32_t> producer;               // node index or kInvalid
-  std::vector<uint32_t> count;                  // operand occurrences, plus one for an external output
-  std::vector<uint32_t> begin, nodes;           // readers of value v: nodes[begin[v] .. begin[v+1]), with repetitions
+  std::vector<uint32_t> producer;      // node index or kInvalid
+  std::vector<uint32_t> count;         // operand occurrences, plus one for an external output
+  std::vector<uint32_t> begin, nodes;  // readers of value v: nodes[begin[v] .. begin[v+1]), with repetitions
 };
 
 // Follows replacements of values: resolve(v) is what stands for v now.

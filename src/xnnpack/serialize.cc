@@ -1,5 +1,5 @@
-// The delegate blob (xnnpack-delegate 1-3): an XH00 header and the flatbuffer. Weights are not in it: each packed constant
-// is named data under a key made of its content, so that equal weights of any delegate are stored once.
+// The delegate blob (xnnpack-delegate 1-3): an XH00 header and the flatbuffer. Weights are not in it: each packed
+// constant is named data under a key made of its content, so that equal weights of any delegate are stored once.
 #include <runtime_schema_generated.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace fb = fb_xnnpack;
 template <class T>
 using Offset = flatbuffers::Offset<T>;
 
-constexpr size_t kHeaderSize = 32;        // as padded
+constexpr size_t kHeaderSize = 32;         // as padded
 constexpr uint16_t kHeaderFieldSize = 30;  // as recorded
 constexpr size_t kAlignment = 16;
 constexpr std::string_view kIdentifier = "XN01";
@@ -30,7 +30,8 @@ Result<std::vector<uint32_t>> bounds(const Value& value) {
   for (const SymInt& dim : value.dims) {
     const int64_t bound = dim.is_const() ? dim.value() : dim.upper();
     if (bound < 0 || bound >= static_cast<int64_t>(kInvalid)) {
-      return input_error("the size " + dim.str() + " of " + (value.name.empty() ? "a delegate's value" : "'" + value.name + "'") +
+      return input_error("the size " + dim.str() + " of " +
+                         (value.name.empty() ? "a delegate's value" : "'" + value.name + "'") +
                          " has no usable upper bound; give the dynamic dimension a maximum when exporting");
     }
     out.push_back(static_cast<uint32_t>(bound));
@@ -94,41 +95,47 @@ Offset<void> node_table(flatbuffers::FlatBufferBuilder& builder, const Node& nod
     case Category::FullyConnected:
       return fb::CreateXNNFullyConnected(builder, in, operand(node, 1), operand(node, 2), out, flags).Union();
     case Category::Convolution:
-      return fb::Create_XNNNodeConv(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h, w.kernel_w, w.stride_h,
-                                    w.stride_w, w.dilation_h, w.dilation_w, w.group_input_channels, w.group_output_channels, w.groups,
-                                    w.adjustment_h, w.adjustment_w, in, operand(node, 1), operand(node, 2), out, flags)
+      return fb::Create_XNNNodeConv(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h, w.kernel_w,
+                                    w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.group_input_channels,
+                                    w.group_output_channels, w.groups, w.adjustment_h, w.adjustment_w, in,
+                                    operand(node, 1), operand(node, 2), out, flags)
           .Union();
     case Category::Pooling:
-      return fb::Create_XNNPooling2D(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h, w.kernel_w, w.stride_h,
-                                     w.stride_w, w.dilation_h, w.dilation_w, in, out, flags)
+      return fb::Create_XNNPooling2D(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h, w.kernel_w,
+                                     w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, in, out, flags)
           .Union();
     case Category::ArgMaxPooling:
-      return fb::CreateXNNArgMaxPooling2d(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h, w.kernel_w, in, out,
-                                          node.outputs[1], flags)
+      return fb::CreateXNNArgMaxPooling2d(builder, w.pad_top, w.pad_right, w.pad_bottom, w.pad_left, w.kernel_h,
+                                          w.kernel_w, in, out, node.outputs[1], flags)
           .Union();
     case Category::Resize:
       return fb::CreateXNNStaticResizeBilinear2D(builder, node.new_height, node.new_width, in, out, flags).Union();
     case Category::Concatenate:
-      return fb::Create_XNNCat(builder, static_cast<uint32_t>(node.axis), in, operand(node, 1), operand(node, 2), operand(node, 3), out,
-                               flags, operand(node, 4))
+      return fb::Create_XNNCat(builder, static_cast<uint32_t>(node.axis), in, operand(node, 1), operand(node, 2),
+                               operand(node, 3), out, flags, operand(node, 4))
           .Union();
     case Category::Transpose: {
       const std::vector<uint32_t> perm = narrow(node.list);
-      return fb::CreateXNNStaticTransposeDirect(builder, static_cast<uint32_t>(perm.size()), &perm, in, out, flags).Union();
+      return fb::CreateXNNStaticTransposeDirect(builder, static_cast<uint32_t>(perm.size()), &perm, in, out, flags)
+          .Union();
     }
     case Category::Reshape: {
       const std::vector<uint32_t> shape = narrow(node.list);
-      return fb::CreateXNNStaticReshapeDirect(builder, static_cast<uint32_t>(shape.size()), &shape, in, out, flags).Union();
+      return fb::CreateXNNStaticReshapeDirect(builder, static_cast<uint32_t>(shape.size()), &shape, in, out, flags)
+          .Union();
     }
     case Category::Slice: {
       const std::vector<uint32_t> offsets = narrow(node.list), sizes = narrow(node.list2);
-      return fb::CreateXNNStaticSliceDirect(builder, static_cast<uint32_t>(offsets.size()), &offsets, &sizes, in, out, flags).Union();
+      return fb::CreateXNNStaticSliceDirect(builder, static_cast<uint32_t>(offsets.size()), &offsets, &sizes, in, out,
+                                            flags)
+          .Union();
     }
     case Category::Pad: {
       const std::vector<uint32_t> pre = narrow(node.list), post = narrow(node.list2);
       return fb::CreateXNNStaticConstantPadDirect(builder, &pre, &post, node.scalar, in, out, flags).Union();
     }
-    case Category::Unknown: break;
+    case Category::Unknown:
+      break;
   }
   EL_UNREACHABLE("node kind without a table");
 }
@@ -150,9 +157,9 @@ Result<Blob> serialize(const Graph& graph) {
     const Value& value = graph.values[id];
     EL_TRY(const std::vector<uint32_t> dims, bounds(value));
     const uint32_t flags = (value.external_input ? 1u : 0u) | (value.external_output ? 2u : 0u);
-    const auto tensor =
-        fb::CreateXNNTensorValueDirect(builder, static_cast<fb::XNNDatatype>(value.datatype), static_cast<uint32_t>(dims.size()), &dims,
-                                       constants.index_of_value[id], value.external_id, flags, id);
+    const auto tensor = fb::CreateXNNTensorValueDirect(builder, static_cast<fb::XNNDatatype>(value.datatype),
+                                                       static_cast<uint32_t>(dims.size()), &dims,
+                                                       constants.index_of_value[id], value.external_id, flags, id);
     values.push_back(fb::CreateXValue(builder, fb::XValueUnion::XNNTensorValue, tensor.Union()));
   }
 
@@ -162,7 +169,8 @@ Result<Blob> serialize(const Graph& graph) {
     const Offset<void> table = node_table(builder, node);
     Offset<fb::OutputMinMax> min_max;
     if (node.min_max) min_max = fb::CreateOutputMinMax(builder, node.min_max->first, node.min_max->second);
-    nodes.push_back(fb::CreateXNode(builder, static_cast<fb::XNodeUnion>(node.kind), table, node.debug_handle, min_max));
+    nodes.push_back(
+        fb::CreateXNode(builder, static_cast<fb::XNodeUnion>(node.kind), table, node.debug_handle, min_max));
   }
 
   // Entry 0 stands for "no constant". A named entry must have the largest offset; an absent key means inline.
@@ -176,7 +184,8 @@ Result<Blob> serialize(const Graph& graph) {
   std::vector<uint32_t> inputs = graph.inputs;
   inputs.insert(inputs.end(), graph.constant_inputs.begin(), graph.constant_inputs.end());
   const auto externs = static_cast<uint32_t>(inputs.size() + graph.outputs.size());
-  builder.Finish(fb::CreateXNNGraphDirect(builder, "0", &nodes, &values, externs, &inputs, &graph.outputs, nullptr, nullptr, &offsets),
+  builder.Finish(fb::CreateXNNGraphDirect(builder, "0", &nodes, &values, externs, &inputs, &graph.outputs, nullptr,
+                                          nullptr, &offsets),
                  kIdentifier.data());
 
   Blob blob;

@@ -35,13 +35,15 @@ Result<Dims> broadcast_dims(const Dims& a, const Dims& b) {
   return out;
 }
 
-Result<SymInt> window_size(const SymInt& in, uint32_t pad, uint32_t kernel, uint32_t stride, uint32_t dilation, bool same) {
+Result<SymInt> window_size(const SymInt& in, uint32_t pad, uint32_t kernel, uint32_t stride, uint32_t dilation,
+                           bool same) {
   if (kernel == 0 || stride == 0 || dilation == 0) return shape_error("kernel, stride and dilation must be positive");
   if (same) return SymInt::ceildiv(in, SymInt(stride));
   const int64_t extent = static_cast<int64_t>(kernel - 1) * dilation + 1;
   const SymInt padded = in + SymInt(pad);
   if (padded.is_const() && padded.value() < extent) {
-    return shape_error("a window of " + std::to_string(extent) + " does not fit into " + padded.str() + " padded elements");
+    return shape_error("a window of " + std::to_string(extent) + " does not fit into " + padded.str() +
+                       " padded elements");
   }
   return SymInt::floordiv(padded - SymInt(extent), SymInt(stride)) + SymInt(1);
 }
@@ -54,7 +56,8 @@ Result<Dims> window_dims(const Dims& in, const Node& node, SymInt channels) {
   return Dims{in[0], std::move(h), std::move(width), std::move(channels)};
 }
 
-SymInt transposed_size(const SymInt& in, uint32_t pad, uint32_t kernel, uint32_t stride, uint32_t dilation, uint32_t adjustment) {
+SymInt transposed_size(const SymInt& in, uint32_t pad, uint32_t kernel, uint32_t stride, uint32_t dilation,
+                       uint32_t adjustment) {
   const int64_t extent = static_cast<int64_t>(kernel - 1) * dilation + 1;
   return (in - SymInt(1)) * SymInt(stride) + SymInt(extent + adjustment) - SymInt(pad);
 }
@@ -69,22 +72,28 @@ Result<DimsList> convolution(const Dims& in, const Dims& filter, const Node& nod
   const int64_t in_channels = static_cast<int64_t>(w.groups) * w.group_input_channels;
   const int64_t out_channels = static_cast<int64_t>(w.groups) * w.group_output_channels;
   if (differ(in[3], SymInt(in_channels))) {
-    return shape_error("input has " + in[3].str() + " channels, groups * group_input_channels is " + std::to_string(in_channels));
+    return shape_error("input has " + in[3].str() + " channels, groups * group_input_channels is " +
+                       std::to_string(in_channels));
   }
   const bool depthwise = node.kind == Kind::DepthwiseConv2d;
-  if (depthwise && w.group_input_channels != 1) return shape_error("a depthwise convolution has one input channel a group");
-  const Dims expected = depthwise ? Dims{SymInt(1), SymInt(w.kernel_h), SymInt(w.kernel_w), SymInt(out_channels)}
-                                  : Dims{SymInt(out_channels), SymInt(w.kernel_h), SymInt(w.kernel_w), SymInt(w.group_input_channels)};
+  if (depthwise && w.group_input_channels != 1)
+    return shape_error("a depthwise convolution has one input channel a group");
+  const Dims expected =
+      depthwise ? Dims{SymInt(1), SymInt(w.kernel_h), SymInt(w.kernel_w), SymInt(out_channels)}
+                : Dims{SymInt(out_channels), SymInt(w.kernel_h), SymInt(w.kernel_w), SymInt(w.group_input_channels)};
   if (filter != expected) return shape_error("filter is " + dims_text(filter) + ", expected " + dims_text(expected));
   if (node.kind != Kind::ConvTranspose2d) {
     EL_TRY(Dims out, window_dims(in, node, SymInt(out_channels)));
     return DimsList{std::move(out)};
   }
-  if (w.kernel_h == 0 || w.kernel_w == 0 || w.stride_h == 0 || w.stride_w == 0 || w.dilation_h == 0 || w.dilation_w == 0) {
+  if (w.kernel_h == 0 || w.kernel_w == 0 || w.stride_h == 0 || w.stride_w == 0 || w.dilation_h == 0 ||
+      w.dilation_w == 0) {
     return shape_error("kernel, stride and dilation must be positive");
   }
-  Dims out{in[0], transposed_size(in[1], w.pad_top + w.pad_bottom, w.kernel_h, w.stride_h, w.dilation_h, w.adjustment_h),
-           transposed_size(in[2], w.pad_left + w.pad_right, w.kernel_w, w.stride_w, w.dilation_w, w.adjustment_w), SymInt(out_channels)};
+  Dims out{in[0],
+           transposed_size(in[1], w.pad_top + w.pad_bottom, w.kernel_h, w.stride_h, w.dilation_h, w.adjustment_h),
+           transposed_size(in[2], w.pad_left + w.pad_right, w.kernel_w, w.stride_w, w.dilation_w, w.adjustment_w),
+           SymInt(out_channels)};
   for (const SymInt& dim : out)
     if (dim.is_const() && dim.value() <= 0) return shape_error("output would be empty: " + dims_text(out));
   return DimsList{std::move(out)};
@@ -108,7 +117,8 @@ Result<DimsList> fully_connected(const Dims& in, const Dims& filter, const Dims*
 }
 
 Result<DimsList> batch_matmul(const Dims& a, const Dims& b, const Node& node) {
-  if (a.size() < 2 || b.size() < 2) return shape_error("operands must have at least two dims, are " + dims_text(a) + " and " + dims_text(b));
+  if (a.size() < 2 || b.size() < 2)
+    return shape_error("operands must have at least two dims, are " + dims_text(a) + " and " + dims_text(b));
   const bool transposed = (node.flags & kFlagTransposeB) != 0;
   const SymInt& k = b[b.size() - (transposed ? 1 : 2)];
   const SymInt& n = b[b.size() - (transposed ? 2 : 1)];
@@ -157,7 +167,9 @@ Result<DimsList> concatenate(const Graph& graph, const Node& node) {
     const Dims& dims = graph.values[node.inputs[i]].dims;
     bool fits = dims.size() == out.size();
     for (size_t d = 0; fits && d < dims.size(); ++d) fits = d == axis || !differ(dims[d], out[d]);
-    if (!fits) return shape_error("inputs " + dims_text(graph.values[node.inputs[0]].dims) + " and " + dims_text(dims) + " do not fit along axis " + std::to_string(node.axis));
+    if (!fits)
+      return shape_error("inputs " + dims_text(graph.values[node.inputs[0]].dims) + " and " + dims_text(dims) +
+                         " do not fit along axis " + std::to_string(node.axis));
     out[axis] = out[axis] + dims[axis];
   }
   return DimsList{std::move(out)};
@@ -165,11 +177,13 @@ Result<DimsList> concatenate(const Graph& graph, const Node& node) {
 
 Result<DimsList> transpose(const Dims& in, const Node& node) {
   std::vector<bool> seen(in.size(), false);
-  if (node.list.size() != in.size()) return shape_error("perm has " + std::to_string(node.list.size()) + " entries, input is " + dims_text(in));
+  if (node.list.size() != in.size())
+    return shape_error("perm has " + std::to_string(node.list.size()) + " entries, input is " + dims_text(in));
   Dims out;
   out.reserve(in.size());
   for (const int64_t d : node.list) {
-    if (d < 0 || static_cast<size_t>(d) >= in.size() || seen[static_cast<size_t>(d)]) return shape_error("perm is not a permutation");
+    if (d < 0 || static_cast<size_t>(d) >= in.size() || seen[static_cast<size_t>(d)])
+      return shape_error("perm is not a permutation");
     seen[static_cast<size_t>(d)] = true;
     out.push_back(in[static_cast<size_t>(d)]);
   }
@@ -196,7 +210,8 @@ Result<DimsList> reshape(const Dims& in, const Node& node) {
   const SymInt count = product(in);
   if (inferred != node.list.size()) {
     if (count.is_const() && (known == 0 || count.value() % known != 0)) {
-      return shape_error(dims_text(in) + " cannot be viewed with " + std::to_string(known) + " elements in the given dims");
+      return shape_error(dims_text(in) + " cannot be viewed with " + std::to_string(known) +
+                         " elements in the given dims");
     }
     out[inferred] = SymInt::floordiv(count, SymInt(known));
   } else if (count.is_const() && count.value() != known) {
@@ -206,7 +221,8 @@ Result<DimsList> reshape(const Dims& in, const Node& node) {
 }
 
 Result<DimsList> slice(const Dims& in, const Node& node) {
-  if (node.list.size() != in.size() || node.list2.size() != in.size()) return shape_error("offsets and sizes must have the rank of " + dims_text(in));
+  if (node.list.size() != in.size() || node.list2.size() != in.size())
+    return shape_error("offsets and sizes must have the rank of " + dims_text(in));
   Dims out;
   out.reserve(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
@@ -215,7 +231,8 @@ Result<DimsList> slice(const Dims& in, const Node& node) {
     if (size <= 0) return shape_error("size " + std::to_string(size) + " is not positive");
     if (in[i].is_const()) {
       if (offset + size > in[i].value()) {
-        return shape_error("elements " + std::to_string(offset) + " to " + std::to_string(offset + size) + " are outside of a dim of " + in[i].str());
+        return shape_error("elements " + std::to_string(offset) + " to " + std::to_string(offset + size) +
+                           " are outside of a dim of " + in[i].str());
       }
       out.push_back(SymInt(size));
     } else if (offset == 0 && size >= in[i].upper()) {
@@ -228,7 +245,8 @@ Result<DimsList> slice(const Dims& in, const Node& node) {
 }
 
 Result<DimsList> pad(const Dims& in, const Node& node) {
-  if (node.list.size() != in.size() || node.list2.size() != in.size()) return shape_error("paddings must have the rank of " + dims_text(in));
+  if (node.list.size() != in.size() || node.list2.size() != in.size())
+    return shape_error("paddings must have the rank of " + dims_text(in));
   Dims out;
   out.reserve(in.size());
   for (size_t i = 0; i < in.size(); ++i) {
@@ -263,23 +281,31 @@ Result<std::vector<std::vector<SymInt>>> infer_dims(const Graph& graph, const No
       }
       return out;
     }
-    case Category::BatchMatmul: return batch_matmul(dims(0), dims(1), node);
+    case Category::BatchMatmul:
+      return batch_matmul(dims(0), dims(1), node);
     case Category::Pooling:
     case Category::ArgMaxPooling:
       return pooling(dims(0), node);
-    case Category::GlobalPooling: return global_pooling(dims(0), node);
+    case Category::GlobalPooling:
+      return global_pooling(dims(0), node);
     case Category::Resize: {
       const Dims& in = dims(0);
       if (in.size() != 4) return shape_error("input must be NHWC of rank 4, is " + dims_text(in));
       if (node.new_height == 0 || node.new_width == 0) return shape_error("the new size must be positive");
       return DimsList{{in[0], SymInt(node.new_height), SymInt(node.new_width), in[3]}};
     }
-    case Category::Concatenate: return concatenate(graph, node);
-    case Category::Transpose: return transpose(dims(0), node);
-    case Category::Reshape: return reshape(dims(0), node);
-    case Category::Slice: return slice(dims(0), node);
-    case Category::Pad: return pad(dims(0), node);
-    case Category::Unknown: break;
+    case Category::Concatenate:
+      return concatenate(graph, node);
+    case Category::Transpose:
+      return transpose(dims(0), node);
+    case Category::Reshape:
+      return reshape(dims(0), node);
+    case Category::Slice:
+      return slice(dims(0), node);
+    case Category::Pad:
+      return pad(dims(0), node);
+    case Category::Unknown:
+      break;
   }
   return shape_error("unknown node kind " + std::to_string(static_cast<int>(node.kind)));
 }

@@ -1,5 +1,5 @@
-// Reshapes hold elements in the same order, so that of a chain only the last counts; one that changes no dim is dropped.
-// A view of a constant is another constant over the same bytes.
+// Reshapes hold elements in the same order, so that of a chain only the last counts; one that changes no dim is
+// dropped. A view of a constant is another constant over the same bytes.
 #include <algorithm>
 
 #include "xnnpack/rewrite.h"

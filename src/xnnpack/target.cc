@@ -31,7 +31,8 @@ double log2_of(int64_t n) { return std::log2(static_cast<double>(std::max<int64_
 
 // Octaves between two layers of one kernel and stride.
 double distance(const ConvShape& a, const ConvShape& b) {
-  const double ic = log2_of(a.in_channels) - log2_of(b.in_channels), oc = log2_of(a.out_channels) - log2_of(b.out_channels);
+  const double ic = log2_of(a.in_channels) - log2_of(b.in_channels),
+               oc = log2_of(a.out_channels) - log2_of(b.out_channels);
   const double pixels = (log2_of(a.out_height * a.out_width) - log2_of(b.out_height * b.out_width)) / 2;
   return std::sqrt(ic * ic / 2 + oc * oc / 2 + pixels * pixels);
 }
@@ -45,7 +46,9 @@ std::optional<double> gain(const Target& target, const ConvShape& shape, ConvFor
   std::vector<std::pair<double, double>> near;  // distance, log gain
   for (const MeasuredLayer& layer : target.layers) {
     const ConvShape& s = layer.shape;
-    if (s.kernel_h != shape.kernel_h || s.kernel_w != shape.kernel_w || s.stride_h != shape.stride_h || s.stride_w != shape.stride_w) continue;
+    if (s.kernel_h != shape.kernel_h || s.kernel_w != shape.kernel_w || s.stride_h != shape.stride_h ||
+        s.stride_w != shape.stride_w)
+      continue;
     for (const FormGain& row : layer.gains) {
       if (row.form != form || row.gain <= 0) continue;
       const double d = distance(s, shape);
@@ -92,7 +95,9 @@ Target generic_target() {
   generic.machine = "the least of every shipped table";
   for (const Target& target : shipped_targets()) {
     for (const MeasuredLayer& layer : target.layers) {
-      if (std::any_of(generic.layers.begin(), generic.layers.end(), [&](const MeasuredLayer& l) { return l.shape == layer.shape; })) continue;
+      if (std::any_of(generic.layers.begin(), generic.layers.end(),
+                      [&](const MeasuredLayer& l) { return l.shape == layer.shape; }))
+        continue;
       MeasuredLayer least{layer.shape, {}};
       for (const FormGain& row : layer.gains) {
         double value = row.gain;
@@ -133,7 +138,8 @@ Result<Target> find_target(std::string_view name) {
   if (!std::filesystem::exists(path, ignored)) {
     std::string known = "generic, host";
     for (const Target& target : shipped_targets()) known += ", " + target.name;
-    return usage_error(fmt::format("unknown target '{}': neither a file nor one of {}; `edgelift tune` makes a file", name, known));
+    return usage_error(
+        fmt::format("unknown target '{}': neither a file nor one of {}; `edgelift tune` makes a file", name, known));
   }
   EL_TRY(const std::string text, read_file(path));
   return target_from_json(text, name);
@@ -148,12 +154,14 @@ std::string to_json(const Target& target) {
   for (const MeasuredLayer& layer : target.layers) {
     const ConvShape& s = layer.shape;
     nlohmann::ordered_json row;
-    row["conv"] = {s.in_channels, s.out_channels, s.out_height, s.out_width, s.kernel_h, s.kernel_w, s.stride_h, s.stride_w};
+    row["conv"] = {s.in_channels, s.out_channels, s.out_height, s.out_width,
+                   s.kernel_h,    s.kernel_w,     s.stride_h,   s.stride_w};
     for (const FormGain& g : layer.gains) row[std::string(form_name(g.form))] = std::round(g.gain * 1000) / 1000;
     json["layers"].push_back(std::move(row));
   }
   // One layer a line, so that tables can be read and compared.
-  std::string text = fmt::format("{{\"edgelift_target\": 1, \"name\": {}, \"machine\": {}, \"layers\": [\n", json["name"].dump(), json["machine"].dump());
+  std::string text = fmt::format("{{\"edgelift_target\": 1, \"name\": {}, \"machine\": {}, \"layers\": [\n",
+                                 json["name"].dump(), json["machine"].dump());
   for (size_t i = 0; i < json["layers"].size(); ++i)
     text += "  " + json["layers"][i].dump() + (i + 1 < json["layers"].size() ? ",\n" : "\n");
   return text + "]}\n";
@@ -161,27 +169,40 @@ std::string to_json(const Target& target) {
 
 Result<Target> target_from_json(std::string_view text, std::string_view source) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
-  const auto bad = [&](std::string_view what) { return input_error(fmt::format("{}: not a target table: {}; `edgelift tune` writes one", source, what)); };
+  const auto bad = [&](std::string_view what) {
+    return input_error(fmt::format("{}: not a target table: {}; `edgelift tune` writes one", source, what));
+  };
   if (json.is_discarded() || !json.is_object()) return bad("not a JSON object");
   if (!json.contains("edgelift_target") || json["edgelift_target"] != 1) return bad("no \"edgelift_target\": 1");
   if (!json.contains("layers") || !json["layers"].is_array()) return bad("no \"layers\"");
   Target target;
-  target.name = json.contains("name") && json["name"].is_string() ? json["name"].get<std::string>() : std::string(source);
+  target.name =
+      json.contains("name") && json["name"].is_string() ? json["name"].get<std::string>() : std::string(source);
   if (json.contains("machine") && json["machine"].is_string()) target.machine = json["machine"].get<std::string>();
   for (const auto& row : json["layers"]) {
-    if (!row.is_object() || !row.contains("conv") || !row["conv"].is_array() || row["conv"].size() != 8) return bad("a layer without eight \"conv\" numbers");
+    if (!row.is_object() || !row.contains("conv") || !row["conv"].is_array() || row["conv"].size() != 8)
+      return bad("a layer without eight \"conv\" numbers");
     std::vector<int64_t> n;
     for (const auto& number : row["conv"]) {
-      if (!number.is_number_integer() || number.get<int64_t>() <= 0 || number.get<int64_t>() > (int64_t{1} << 31)) return bad("a \"conv\" number out of range");
+      if (!number.is_number_integer() || number.get<int64_t>() <= 0 || number.get<int64_t>() > (int64_t{1} << 31))
+        return bad("a \"conv\" number out of range");
       n.push_back(number.get<int64_t>());
     }
     MeasuredLayer layer;
-    layer.shape = {n[0], n[1], n[2], n[3], static_cast<uint32_t>(n[4]), static_cast<uint32_t>(n[5]), static_cast<uint32_t>(n[6]), static_cast<uint32_t>(n[7])};
+    layer.shape = {n[0],
+                   n[1],
+                   n[2],
+                   n[3],
+                   static_cast<uint32_t>(n[4]),
+                   static_cast<uint32_t>(n[5]),
+                   static_cast<uint32_t>(n[6]),
+                   static_cast<uint32_t>(n[7])};
     for (const auto& [key, value] : row.items()) {
       if (key == "conv") continue;
       const auto form = form_from_name(key);
       if (!form) return bad(fmt::format("unknown form \"{}\"", key));
-      if (!value.is_number() || !(value.get<double>() > 0)) return bad(fmt::format("the gain of \"{}\" is not a positive number", key));
+      if (!value.is_number() || !(value.get<double>() > 0))
+        return bad(fmt::format("the gain of \"{}\" is not a positive number", key));
       layer.gains.push_back({*form, value.get<double>()});
     }
     target.layers.push_back(std::move(layer));

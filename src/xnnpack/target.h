@@ -60,7 +60,7 @@ std::optional<Effort> effort_from_name(std::string_view name);
 struct ConvPolicy {
   const Target* target = nullptr;  // null: direct everywhere
   Effort effort = Effort::Balanced;
-  double max_error = 0;            // 0: forms within kDefaultMaxError
+  double max_error = 0;  // 0: forms within kDefaultMaxError
 };
 // Default bound on the error that a form may add, relative to the output's range.
 inline constexpr double kDefaultMaxError = 5e-6;

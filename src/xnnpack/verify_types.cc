@@ -31,10 +31,14 @@ bool unary_takes(Kind kind, D d) {
 bool fully_connected_takes(const Types& t) {
   const bool bias = t.third != D::Invalid;
   switch (t.in) {
-    case D::F32: return t.out == D::F32 && one_of(t.second, {D::F32, D::F16}) && (!bias || t.third == D::F32);
-    case D::F16: return t.out == D::F16 && one_of(t.second, {D::F32, D::F16}) && (!bias || one_of(t.third, {D::F32, D::F16}));
-    case D::BF16: return one_of(t.out, {D::F32, D::BF16}) && t.second == D::BF16 && (!bias || t.third == D::F32);
-    default: return false;
+    case D::F32:
+      return t.out == D::F32 && one_of(t.second, {D::F32, D::F16}) && (!bias || t.third == D::F32);
+    case D::F16:
+      return t.out == D::F16 && one_of(t.second, {D::F32, D::F16}) && (!bias || one_of(t.third, {D::F32, D::F16}));
+    case D::BF16:
+      return one_of(t.out, {D::F32, D::BF16}) && t.second == D::BF16 && (!bias || t.third == D::F32);
+    default:
+      return false;
   }
 }
 
@@ -47,22 +51,32 @@ bool convolution_takes(const Types& t) {
 
 bool convert_takes(D from, D to) {
   switch (from) {
-    case D::F32: return one_of(to, {D::F16, D::BF16, D::Int32});
-    case D::F16: return one_of(to, {D::F32, D::BF16});
-    case D::BF16: return one_of(to, {D::F32, D::F16});
-    case D::Int32: return one_of(to, {D::F32, D::F16});
-    default: return false;
+    case D::F32:
+      return one_of(to, {D::F16, D::BF16, D::Int32});
+    case D::F16:
+      return one_of(to, {D::F32, D::BF16});
+    case D::BF16:
+      return one_of(to, {D::F32, D::F16});
+    case D::Int32:
+      return one_of(to, {D::F32, D::F16});
+    default:
+      return false;
   }
 }
 
 bool takes(const Graph& graph, const Node& node, const Types& t) {
   const bool same = t.in == t.out;
   switch (category(node.kind)) {
-    case Category::Unary: return same && unary_takes(node.kind, t.in);
-    case Category::Binary: return same && t.second == t.in;
-    case Category::PReLU: return same && t.second == t.in && t.in != D::Int32;
-    case Category::FullyConnected: return fully_connected_takes(t);
-    case Category::Convolution: return convolution_takes(t);
+    case Category::Unary:
+      return same && unary_takes(node.kind, t.in);
+    case Category::Binary:
+      return same && t.second == t.in;
+    case Category::PReLU:
+      return same && t.second == t.in && t.in != D::Int32;
+    case Category::FullyConnected:
+      return fully_connected_takes(t);
+    case Category::Convolution:
+      return convolution_takes(t);
     case Category::BatchMatmul:
       if (t.second != t.in) return false;
       return t.in == D::BF16 ? t.out == D::F32 : same && t.in != D::Int32;
@@ -70,9 +84,12 @@ bool takes(const Graph& graph, const Node& node, const Types& t) {
     case Category::Pooling:
     case Category::GlobalPooling:
       return same && one_of(t.in, {D::F32, D::F16});
-    case Category::Resize: return same && one_of(t.in, {D::F32, D::F16});
-    case Category::ArgMaxPooling: return same && t.in == D::F32 && graph.values[node.outputs[1]].datatype == D::Int32;
-    case Category::Convert: return convert_takes(t.in, t.out);
+    case Category::Resize:
+      return same && one_of(t.in, {D::F32, D::F16});
+    case Category::ArgMaxPooling:
+      return same && t.in == D::F32 && graph.values[node.outputs[1]].datatype == D::Int32;
+    case Category::Convert:
+      return convert_takes(t.in, t.out);
     case Category::Transpose:
     case Category::Reshape:
     case Category::Slice:
@@ -82,7 +99,8 @@ bool takes(const Graph& graph, const Node& node, const Types& t) {
       for (const uint32_t id : node.inputs)
         if (graph.values[id].datatype != t.out) return false;
       return true;
-    case Category::Unknown: break;
+    case Category::Unknown:
+      break;
   }
   return false;
 }

@@ -58,7 +58,8 @@ uint32_t Writer::concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t out
     std::vector<uint32_t> next;
     for (size_t i = 0; i < inputs.size(); i += 5) {
       const size_t end = std::min(inputs.size(), i + 5);
-      next.push_back(concat({inputs.begin() + static_cast<std::ptrdiff_t>(i), inputs.begin() + static_cast<std::ptrdiff_t>(end)}, axis));
+      next.push_back(concat(
+          {inputs.begin() + static_cast<std::ptrdiff_t>(i), inputs.begin() + static_cast<std::ptrdiff_t>(end)}, axis));
     }
     inputs = std::move(next);
   }
@@ -74,7 +75,9 @@ uint32_t Writer::fully_connected(uint32_t in, uint32_t filter, uint32_t bias, ui
   return add(make(Kind::FullyConnected, {in, filter, bias}), out);
 }
 
-uint32_t Writer::batch_matmul(uint32_t a, uint32_t b, uint32_t out) { return add(make(Kind::BatchMatrixMultiply, {a, b}), out); }
+uint32_t Writer::batch_matmul(uint32_t a, uint32_t b, uint32_t out) {
+  return add(make(Kind::BatchMatrixMultiply, {a, b}), out);
+}
 
 namespace {
 uint32_t add_constant(Graph& graph, TensorData data, Use use) {

@@ -41,7 +41,7 @@ TEST(Halves, RoundTripEveryValue) {
 TEST(Halves, RoundToNearestEven) {
   EXPECT_EQ(f32_to_f16(65519.0f), 0x7BFF);
   EXPECT_EQ(f32_to_f16(65520.0f), 0x7C00);
-  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3C00);           // a tie goes to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3C00);  // a tie goes to even
   EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3C02);
   EXPECT_EQ(f32_to_f16(0x1p-25f), 0x0000);
   EXPECT_EQ(f32_to_f16(0x1.000002p-25f), 0x0001);
@@ -63,7 +63,8 @@ TEST(TensorData, ViewsGatherInRowMajorOrder) {
   EXPECT_FALSE(p.is_contiguous());
   EXPECT_EQ(p.to_doubles(), (std::vector<double>{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(p.narrowed(0, 1, 2).to_doubles(), (std::vector<double>{1, 4, 2, 5}));
-  EXPECT_EQ(t.narrowed(0, 1, 1).expanded(std::vector<int64_t>{2, 3}).to_doubles(), (std::vector<double>{3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(t.narrowed(0, 1, 1).expanded(std::vector<int64_t>{2, 3}).to_doubles(),
+            (std::vector<double>{3, 4, 5, 3, 4, 5}));
   EXPECT_EQ(p.element_as_int(3), 4);
 }
 
@@ -164,7 +165,8 @@ TEST(SymInt, EvaluatesAndPrints) {
   const SymInt s = symbol("s", 1, 80), t = symbol("t", 1, 80);
   const SymInt e = SymInt(2) * s * t - SymInt::floordiv(s, SymInt(3)) + SymInt(5);
   EXPECT_EQ(e.str(), "-floordiv(s, 3)+2*s*t+5");
-  const auto value = e.evaluate([](const Symbol& symbol) -> std::optional<int64_t> { return symbol.name == "s" ? 10 : 3; });
+  const auto value =
+      e.evaluate([](const Symbol& symbol) -> std::optional<int64_t> { return symbol.name == "s" ? 10 : 3; });
   EXPECT_EQ(value, 62);
   EXPECT_FALSE(e.evaluate([](const Symbol&) { return std::optional<int64_t>(); }).has_value());
 }

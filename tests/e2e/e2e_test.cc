@@ -1,7 +1,7 @@
 // Recorded programs from .pt2 to the runtime's outputs. Exceptions are listed one a line in exceptions_RECIPE.txt: what
-// lowering refuses with the beginning of the reason, and where the runtime's own kernels deviate from eager PyTorch on NaN
-// or infinity (docs/limits.md). Numbers of delegates and portable operators are in golden_RECIPE.txt. EDGELIFT_UPDATE=1 in
-// the environment rewrites both from what happens now; read the difference before committing it.
+// lowering refuses with the beginning of the reason, and where the runtime's own kernels deviate from eager PyTorch on
+// NaN or infinity (docs/limits.md). Numbers of delegates and portable operators are in golden_RECIPE.txt.
+// EDGELIFT_UPDATE=1 in the environment rewrites both from what happens now; read the difference before committing it.
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -69,10 +69,14 @@ TEST_P(Recorded, OperatorCases) {
     if (at == refused.end()) {
       ADD_FAILURE() << name << ": " << verb << outcome.sentence;
     } else {
-      EXPECT_TRUE((verb + outcome.sentence).starts_with(at->second)) << name << ": " << verb << outcome.sentence << "\nlisted: " << at->second;
+      EXPECT_TRUE((verb + outcome.sentence).starts_with(at->second))
+          << name << ": " << verb << outcome.sentence << "\nlisted: " << at->second;
     }
   }
-  if (updating()) write_list(list_path, "# Operator cases that do not simply agree: refused with the beginning of the reason, or deviating.\n", now);
+  if (updating())
+    write_list(list_path,
+               "# Operator cases that do not simply agree: refused with the beginning of the reason, or deviating.\n",
+               now);
   EXPECT_GE(agreed, 400u);
 }
 
@@ -124,17 +128,24 @@ struct Reference {
 
 // What ExecuTorch 1.5.1's own flow gives (upstream), and what ours must.
 constexpr Reference kReference[] = {
-    {"deit_tiny", "upstream", false, 62, 207, 24},       {"deit_tiny", "upstream", true, 50, 134, 0},
-    {"mobilenet_v3_small", "upstream", false, 1, 18, 0}, {"mobilenet_v3_small", "upstream", true, 1, 18, 0},
-    {"resnet10_narrow", "upstream", false, 1, 0, 0},     {"resnet10_narrow", "upstream", true, 1, 0, 0},
-    {"mobilebert", "upstream", false, 6, 57, 4},         {"mobilebert", "upstream", true, 4, 44, 0},
-    {"llama_tiny", "upstream", false, 19, 111, 6},       {"llama_tiny", "upstream", true, 16, 91, 0},
-    {"deit_tiny", "xnnpack", true, 1, 0, 0},             {"mobilenet_v3_small", "xnnpack", true, 1, 0, 0},
+    {"deit_tiny", "upstream", false, 62, 207, 24},
+    {"deit_tiny", "upstream", true, 50, 134, 0},
+    {"mobilenet_v3_small", "upstream", false, 1, 18, 0},
+    {"mobilenet_v3_small", "upstream", true, 1, 18, 0},
+    {"resnet10_narrow", "upstream", false, 1, 0, 0},
+    {"resnet10_narrow", "upstream", true, 1, 0, 0},
+    {"mobilebert", "upstream", false, 6, 57, 4},
+    {"mobilebert", "upstream", true, 4, 44, 0},
+    {"llama_tiny", "upstream", false, 19, 111, 6},
+    {"llama_tiny", "upstream", true, 16, 91, 0},
+    {"deit_tiny", "xnnpack", true, 1, 0, 0},
+    {"mobilenet_v3_small", "xnnpack", true, 1, 0, 0},
     {"resnet10_narrow", "xnnpack", true, 1, 0, 0},
 };
 
 TEST(Reference, CountsOfTheSharedModels) {
-  if (!shared_dir()) GTEST_SKIP() << "the shared models are not here: " << std::size(kReference) << " lowerings skipped";
+  if (!shared_dir())
+    GTEST_SKIP() << "the shared models are not here: " << std::size(kReference) << " lowerings skipped";
   for (const Reference& row : kReference) {
     LowerOptions options = recipe(row.recipe);
     options.lift_scalars = row.lift;
@@ -168,8 +179,10 @@ TEST(Targets, EveryTableKeepsTheOutputs) {
       options.optimize = effort;
       options.max_error = std::string(effort) == "speed" ? 1e-4 : 0;
       for (const char* model : {"resnet_basic", "unet", "vgg_bn"}) {
-        const Outcome outcome = run_recorded(source_dir() / "tests" / "models" / model, options, std::string(effort) == "speed" ? 1e-4 : 1e-5);
-        EXPECT_EQ(outcome.kind, Outcome::Kind::Ok) << model << " for " << target << ", " << effort << ": " << outcome.sentence;
+        const Outcome outcome = run_recorded(source_dir() / "tests" / "models" / model, options,
+                                             std::string(effort) == "speed" ? 1e-4 : 1e-5);
+        EXPECT_EQ(outcome.kind, Outcome::Kind::Ok)
+            << model << " for " << target << ", " << effort << ": " << outcome.sentence;
       }
     }
   }

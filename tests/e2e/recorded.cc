@@ -50,7 +50,8 @@ std::string argument_text(const runtime::Argument& argument) {
 Result<Outcome> run(const fs::path& folder, LowerOptions options, double tolerance) {
   EL_TRY(const std::string text, read_file(folder / "case.json"));
   const Json meta = Json::parse(text);
-  const double bound = meta.contains("rtol") ? std::max(meta["rtol"].get<double>(), meta["atol"].get<double>()) : tolerance;
+  const double bound =
+      meta.contains("rtol") ? std::max(meta["rtol"].get<double>(), meta["atol"].get<double>()) : tolerance;
   options.evaluate = runtime::evaluate;
   options.verify_each = true;
   EL_TRY(auto program, open(folder / "model.pt2"));
@@ -76,7 +77,8 @@ Result<Outcome> run(const fs::path& folder, LowerOptions options, double toleran
     }
     EL_TRY(const auto outputs, method->run(inputs));
     if (outputs.size() != calls[c]["out"].size())
-      return Outcome{Outcome::Kind::Wrong, fmt::format("{} outputs, recorded {}", outputs.size(), calls[c]["out"].size()), 0, 0, 0};
+      return Outcome{Outcome::Kind::Wrong,
+                     fmt::format("{} outputs, recorded {}", outputs.size(), calls[c]["out"].size()), 0, 0, 0};
     for (size_t i = 0; i < outputs.size(); ++i) {
       EL_TRY(const auto expected, read_argument(folder, calls[c]["out"][i]));
       const auto* got = std::get_if<TensorData>(&outputs[i]);
@@ -84,7 +86,8 @@ Result<Outcome> run(const fs::path& folder, LowerOptions options, double toleran
       if (got == nullptr || want == nullptr) {
         if (outputs[i].index() == expected.index() && argument_text(outputs[i]) == argument_text(expected)) continue;
         outcome.kind = Outcome::Kind::Wrong;
-        outcome.sentence = fmt::format("call {}, output {}: {}, recorded {}", c, i, argument_text(outputs[i]), argument_text(expected));
+        outcome.sentence = fmt::format("call {}, output {}: {}, recorded {}", c, i, argument_text(outputs[i]),
+                                       argument_text(expected));
         return outcome;
       }
       EL_TRY(const auto difference, runtime::compare(*got, *want, bound));

@@ -19,8 +19,8 @@ struct Outcome {
 // Every folder below root that holds a case.json, sorted.
 std::vector<std::filesystem::path> recorded_cases(const std::filesystem::path& root);
 
-// Lowers with the recipe, runs every recorded call in one session, compares. The tolerance is the case's own (rtol, atol)
-// or `tolerance`, relative to the range of the output; integers, bools and NaN are exact.
+// Lowers with the recipe, runs every recorded call in one session, compares. The tolerance is the case's own (rtol,
+// atol) or `tolerance`, relative to the range of the output; integers, bools and NaN are exact.
 Outcome run_recorded(const std::filesystem::path& folder, LowerOptions options, double tolerance);
 
 }  // namespace edgelift::testing

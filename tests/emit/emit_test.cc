@@ -69,8 +69,12 @@ Running start(std::string_view text, const emit::Options& options = {}) {
   return running;
 }
 
-TensorData f32(std::vector<int64_t> sizes, const std::vector<float>& values) { return TensorData::of(DType::F32, std::move(sizes), values); }
-TensorData i64(std::vector<int64_t> sizes, const std::vector<int64_t>& values) { return TensorData::of(DType::I64, std::move(sizes), values); }
+TensorData f32(std::vector<int64_t> sizes, const std::vector<float>& values) {
+  return TensorData::of(DType::F32, std::move(sizes), values);
+}
+TensorData i64(std::vector<int64_t> sizes, const std::vector<int64_t>& values) {
+  return TensorData::of(DType::I64, std::move(sizes), values);
+}
 
 std::vector<float> floats(const Argument& argument) {
   const auto* tensor = std::get_if<TensorData>(&argument);
@@ -88,7 +92,8 @@ TEST(Emit, CallsOutVariantsWithEveryArgument) {
     %b = mul.Scalar %a, 0.5 : f32[2,3]
     return %b
   } })");
-  EXPECT_EQ(floats(r.run({f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 3}, {1, 1, 1, 1, 1, 1})})[0]), (Floats{1.5, 2, 2.5, 3, 3.5, 4}));
+  EXPECT_EQ(floats(r.run({f32({2, 3}, {1, 2, 3, 4, 5, 6}), f32({2, 3}, {1, 1, 1, 1, 1, 1})})[0]),
+            (Floats{1.5, 2, 2.5, 3, 3.5, 4}));
   EXPECT_EQ(r.calls(), (Names{"aten::add.out", "aten::mul.Scalar_out"}));
 }
 
@@ -140,7 +145,8 @@ TEST(Emit, OutputsThatAreInputsConstantsRepeatedOrLiterals) {
         %y = relu %x : f32[2]
         %z = neg %y : f32[2]
         return %y, %x, %c, %y, none, 3, 2.5, true, "text", %z
-      } })", options);
+      } })",
+                      options);
     const auto out = r.run({f32({2}, {-1, 2})});
     ASSERT_EQ(out.size(), 10u);
     EXPECT_EQ(floats(out[0]), (Floats{0, 2}));
@@ -264,7 +270,8 @@ TEST(Emit, ASizeWithoutBoundIsRefusedByName) {
     } })");
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::Input);
-  EXPECT_NE(result.error().message.find("%x has the size s0 in dimension 1"), std::string::npos) << result.error().message;
+  EXPECT_NE(result.error().message.find("%x has the size s0 in dimension 1"), std::string::npos)
+      << result.error().message;
   EXPECT_NE(result.error().message.find("max="), std::string::npos);
 }
 
@@ -295,7 +302,8 @@ TEST(Emit, StateIsKeptBetweenCalls) {
         %next = add.Tensor %count, %x : f32[2]
         %twice = mul.Scalar %next, 2.0 : f32[2]
         return %twice, buffer %count = %next
-      } })", options);
+      } })",
+                      options);
     EXPECT_EQ(floats(r.run({f32({2}, {1, 2})})[0]), (Floats{22, 44}));
     EXPECT_EQ(floats(r.run({f32({2}, {1, 2})})[0]), (Floats{24, 48}));
     EXPECT_EQ(floats(r.run({f32({2}, {0, 100})})[0]), (Floats{24, 248}));

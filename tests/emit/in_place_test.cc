@@ -32,7 +32,8 @@ struct Case {
 };
 
 // operands -> op -> output, with a step before and after so that nothing but the operator keeps its operands alive.
-std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const std::vector<int64_t>& sizes, bool broadcast) {
+std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const std::vector<int64_t>& sizes,
+                              bool broadcast) {
   Case result;
   result.program.methods.push_back(std::make_unique<ir::Graph>("forward"));
   ir::Graph& graph = result.program.forward();
@@ -44,7 +45,10 @@ std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const st
     result.inputs.emplace_back(sample(type, shape, tensors));
     const ir::Op* step = ops::table().find("logical_xor");
     if (type == DType::Bool) return graph.insert(step, {input, input}, {t}, nullptr)->result();
-    return graph.insert(ops::table().find("mul.Scalar"), {input, is_float(type) ? ir::Arg(1.0) : ir::Arg(SymInt(1))}, {t}, nullptr)->result();
+    return graph
+        .insert(ops::table().find("mul.Scalar"), {input, is_float(type) ? ir::Arg(1.0) : ir::Arg(SymInt(1))}, {t},
+                nullptr)
+        ->result();
   };
   for (const ir::ArgSpec& spec : record.schema.args) {
     switch (spec.kind) {
@@ -56,13 +60,21 @@ std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const st
         ++tensors;
         break;
       }
-      case ir::ArgKind::Scalar: args.push_back(spec.required ? (is_float(dtype) ? ir::Arg(0.5) : ir::Arg(SymInt(2))) : spec.default_value); break;
+      case ir::ArgKind::Scalar:
+        args.push_back(spec.required ? (is_float(dtype) ? ir::Arg(0.5) : ir::Arg(SymInt(2))) : spec.default_value);
+        break;
       case ir::ArgKind::OptScalar:
         args.push_back(spec.name == "min" ? (is_float(dtype) ? ir::Arg(0.2) : ir::Arg(SymInt(2))) : spec.default_value);
         break;
-      case ir::ArgKind::Float: args.push_back(spec.required ? ir::Arg(0.5) : spec.default_value); break;
-      case ir::ArgKind::Int: args.push_back(spec.required ? ir::Arg(SymInt(1)) : spec.default_value); break;
-      case ir::ArgKind::Bool: args.push_back(spec.required ? ir::Arg(false) : spec.default_value); break;
+      case ir::ArgKind::Float:
+        args.push_back(spec.required ? ir::Arg(0.5) : spec.default_value);
+        break;
+      case ir::ArgKind::Int:
+        args.push_back(spec.required ? ir::Arg(SymInt(1)) : spec.default_value);
+        break;
+      case ir::ArgKind::Bool:
+        args.push_back(spec.required ? ir::Arg(false) : spec.default_value);
+        break;
       default:
         if (spec.required) return std::nullopt;
         args.push_back(spec.default_value);
@@ -74,7 +86,8 @@ std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const st
   ir::Node* node = graph.insert(&record, args, *types, nullptr);
   if (ops::kernel_refusal(ops::Call(*node))) return std::nullopt;
   for (const ir::Value* operand : node->operands())
-    if (operand->type.dtype == (*types)[0].dtype && operand->type.sizes == (*types)[0].sizes) result.in_place_possible = true;
+    if (operand->type.dtype == (*types)[0].dtype && operand->type.sizes == (*types)[0].sizes)
+      result.in_place_possible = true;
   ir::OutputSpec output;
   output.value = node->result();
   graph.outputs().push_back(output);
@@ -97,11 +110,14 @@ Result<TensorData> run(const Case& c, bool in_place, uint64_t& arena) {
 TEST(InPlace, EveryElementWiseKernelMayWriteOverItsOperand) {
   std::set<std::string> shared;
   for (const ops::OpRecord* record : ops::all_records()) {
-    if (!record->has(ops::kPointwise) || record->has(ops::kView) || record->has(ops::kInPlace) || record->has(ops::kRandom)) continue;
+    if (!record->has(ops::kPointwise) || record->has(ops::kView) || record->has(ops::kInPlace) ||
+        record->has(ops::kRandom))
+      continue;
     if (record->kernel.empty() || !ops::kernel_registered(record->kernel)) continue;
     for (const DType dtype : {DType::F32, DType::F16, DType::I64, DType::U8, DType::Bool}) {
-      for (const auto& [sizes, broadcast] : {std::pair(std::vector<int64_t>{3, 37}, false), std::pair(std::vector<int64_t>{3, 37}, true),
-                                             std::pair(std::vector<int64_t>{5, 20011}, false)}) {
+      for (const auto& [sizes, broadcast] :
+           {std::pair(std::vector<int64_t>{3, 37}, false), std::pair(std::vector<int64_t>{3, 37}, true),
+            std::pair(std::vector<int64_t>{5, 20011}, false)}) {
         const std::optional<Case> c = make_case(*record, dtype, sizes, broadcast);
         if (!c || !c->in_place_possible) continue;
         uint64_t apart_bytes = 0, shared_bytes = 0;

@@ -16,7 +16,8 @@ void expect_sound(const std::vector<Block>& blocks, uint64_t arena) {
     ASSERT_LE(blocks[i].offset + blocks[i].bytes, arena);
     for (size_t k = 0; k < i; ++k) {
       const bool meet = blocks[i].first <= blocks[k].last && blocks[k].first <= blocks[i].last;
-      const bool overlap = blocks[i].offset < blocks[k].offset + blocks[k].bytes && blocks[k].offset < blocks[i].offset + blocks[i].bytes;
+      const bool overlap = blocks[i].offset < blocks[k].offset + blocks[k].bytes &&
+                           blocks[k].offset < blocks[i].offset + blocks[i].bytes;
       ASSERT_FALSE(meet && overlap) << "blocks " << k << " and " << i;
     }
   }
@@ -42,7 +43,9 @@ uint64_t first_fit_by_size(std::vector<Block> blocks) {
       moved = false;
       for (size_t k = 0; k < i; ++k) {
         const bool meet = blocks[i].first <= blocks[k].last && blocks[k].first <= blocks[i].last;
-        if (!meet || offset >= blocks[k].offset + aligned(blocks[k].bytes) || blocks[k].offset >= offset + aligned(blocks[i].bytes)) continue;
+        if (!meet || offset >= blocks[k].offset + aligned(blocks[k].bytes) ||
+            blocks[k].offset >= offset + aligned(blocks[i].bytes))
+          continue;
         offset = blocks[k].offset + aligned(blocks[k].bytes);
         moved = true;
       }
@@ -90,13 +93,15 @@ TEST(MemoryPlan, SpansThatTouchInOneInstructionMeet) {
 TEST(MemoryPlan, LargeDenseAndLongGraphsArePlannedInTime) {
   std::mt19937 random(3);
   std::vector<Block> chain;
-  for (int64_t i = 0; i < 100'000; ++i) chain.push_back({1 + random() % 5000, i, i + 1 + static_cast<int64_t>(random() % 3), 0});
+  for (int64_t i = 0; i < 100'000; ++i)
+    chain.push_back({1 + random() % 5000, i, i + 1 + static_cast<int64_t>(random() % 3), 0});
   uint64_t arena = plan_memory(chain);
   EXPECT_GE(arena, lower_bound(chain));
   EXPECT_LE(arena, 5 * lower_bound(chain));
   // Every block lives nearly all the time: too many pairs for the greedy plan, placed in order of time.
   std::vector<Block> dense;
-  for (int64_t i = 0; i < 8000; ++i) dense.push_back({16 + random() % 200, i, 8000 + static_cast<int64_t>(random() % 8000), 0});
+  for (int64_t i = 0; i < 8000; ++i)
+    dense.push_back({16 + random() % 200, i, 8000 + static_cast<int64_t>(random() % 8000), 0});
   arena = plan_memory(dense);
   EXPECT_LE(arena, 2 * lower_bound(dense));
   dense.resize(2000);

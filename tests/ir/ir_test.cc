@@ -71,16 +71,17 @@ TEST_P(Errors, NameLineColumnAndReason) {
 INSTANTIATE_TEST_SUITE_P(
     Text, Errors,
     ::testing::Values(
-        Broken{"prog", "1:1: expected 'program'"},
-        Broken{"program { }", "1:12: the program has no function"},
-        Broken{"program {\n fn f(%x: f32[2]) { %y = nonsense %x : f32[2] return %y } }", "2:26: unknown operator nonsense"},
+        Broken{"prog", "1:1: expected 'program'"}, Broken{"program { }", "1:12: the program has no function"},
+        Broken{"program {\n fn f(%x: f32[2]) { %y = nonsense %x : f32[2] return %y } }",
+               "2:26: unknown operator nonsense"},
         Broken{"program {\n fn f(%x: f32[2]) { %y = relu %z : f32[2] return %y } }", "2:33: %z is not defined here"},
         Broken{"program {\n fn f(%x: f32[2]) { %x = relu %x : f32[2] return %x } }", "2:42: %x is defined twice"},
         Broken{"program {\n fn f(%x: f32[2]) { %y = relu %x : f32[3] return %y } }",
                "2:21: %y is declared f32[3], the shape rule of relu gives f32[2]"},
         Broken{"program {\n fn f(%x: f32[s]) { return %x } }",
                "2:16: unknown symbol s; declare it with 'sym s in [lo, hi]'"},
-        Broken{"program {\n const %c : f32[2] = [1.0]\n fn f() { return %c } }", "2:27: 1 elements given, the type has 2"},
+        Broken{"program {\n const %c : f32[2] = [1.0]\n fn f() { return %c } }",
+               "2:27: 1 elements given, the type has 2"},
         Broken{"program {\n fn f(%x: f32[2]) { %y = relu %x, wrong=2 : f32[2] return %y } }",
                "2:35: relu has no argument wrong"},
         Broken{"program {\n fn f(%x: q9[2]) { return %x } }", "2:11: unknown type q9"},
@@ -131,7 +132,8 @@ TEST(Verifier, FindsAWrongUsersList) {
   program.forward().inputs()[0]->users.clear();
   const Status status = verify(program, ops::table());
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.error().message.find("the users of %q are not its uses"), std::string::npos) << status.error().message;
+  EXPECT_NE(status.error().message.find("the users of %q are not its uses"), std::string::npos)
+      << status.error().message;
 }
 
 TEST(Verifier, FindsAWrongType) {
@@ -139,7 +141,8 @@ TEST(Verifier, FindsAWrongType) {
   program.forward().first()->result()->type.sizes[0] = SymInt(7);
   const Status status = verify(program, ops::table());
   ASSERT_FALSE(status.ok());
-  EXPECT_NE(status.error().message.find("the shape rule gives f32[1,2,4,8]"), std::string::npos) << status.error().message;
+  EXPECT_NE(status.error().message.find("the shape rule gives f32[1,2,4,8]"), std::string::npos)
+      << status.error().message;
 }
 
 TEST(Verifier, FindsUseBeforeDefinition) {
@@ -152,8 +155,10 @@ TEST(Verifier, FindsUseBeforeDefinition) {
 }
 
 TEST(Program, AbsorbKeepsBothAndRenamesConstants) {
-  Program a = must_parse("program { const %c : f32[] = 1.0 fn one(%x: f32[2]) -> f32[2] { %y = add.Tensor %x, %c : f32[2] return %y } }");
-  Program b = must_parse("program { const %c : f32[] = 2.0 fn two(%x: f32[2]) -> f32[2] { %y = add.Tensor %x, %c : f32[2] return %y } }");
+  Program a = must_parse(
+      "program { const %c : f32[] = 1.0 fn one(%x: f32[2]) -> f32[2] { %y = add.Tensor %x, %c : f32[2] return %y } }");
+  Program b = must_parse(
+      "program { const %c : f32[] = 2.0 fn two(%x: f32[2]) -> f32[2] { %y = add.Tensor %x, %c : f32[2] return %y } }");
   a.absorb(std::move(b));
   ASSERT_EQ(a.methods.size(), 2u);
   EXPECT_EQ(a.constants.size(), 2u);

@@ -14,8 +14,10 @@ namespace {
 
 class Match : public ::testing::Test {
  protected:
-  void read(const std::string& inputs, const std::string& constants, const std::string& body, const std::string& result) {
-    auto parsed = parse_text("program {\n" + constants + "  fn forward(" + inputs + ") -> " + result + " {\n" + body + "    return %out\n  }\n}\n");
+  void read(const std::string& inputs, const std::string& constants, const std::string& body,
+            const std::string& result) {
+    auto parsed = parse_text("program {\n" + constants + "  fn forward(" + inputs + ") -> " + result + " {\n" + body +
+                             "    return %out\n  }\n}\n");
     ASSERT_TRUE(parsed.ok()) << parsed.error().message;
     program_ = std::move(*parsed);
   }
@@ -33,14 +35,16 @@ class Match : public ::testing::Test {
 };
 
 TEST_F(Match, ScaleInEverySpelling) {
-  read("%x: f32[2,4]", "  const %c : f32[] = 0.5\n  const %d : f32[1,1] = [4.0]\n  const %u : f32[2,1] = [2.0, 2.0]\n", R"(    %a = mul.Scalar %x, other=0.25 : f32[2,4]
+  read("%x: f32[2,4]", "  const %c : f32[] = 0.5\n  const %d : f32[1,1] = [4.0]\n  const %u : f32[2,1] = [2.0, 2.0]\n",
+       R"(    %a = mul.Scalar %x, other=0.25 : f32[2,4]
     %b = mul.Tensor %c, %a : f32[2,4]
     %v = view %b, size=[4,2] : f32[4,2]
     %p = permute %v, dims=[1,0] : f32[2,4]
     %e = div.Tensor %p, %d : f32[2,4]
     %k = clone %e : f32[2,4]
     %out = div.Scalar %k, other=0.5 : f32[2,4]
-)", "f32[2,4]");
+)",
+       "f32[2,4]");
   const Scaled scaled = as_scaled(value("out"));
   EXPECT_EQ(scaled.base, value("x"));
   EXPECT_DOUBLE_EQ(scaled.factor, 0.25 * 0.5 / 4.0 / 0.5);
@@ -49,13 +53,16 @@ TEST_F(Match, ScaleInEverySpelling) {
 }
 
 TEST_F(Match, NoScaleLeavesTheValue) {
-  read("%x: f32[2,4], %y: f32[2,4]", "  const %z : f32[4] = [1.0, 2.0, 3.0, 4.0]\n  const %w : f32[3,1,1] = [2.0, 2.0, 2.0]\n", R"(    %p = permute %x, dims=[1,0] : f32[4,2]
+  read("%x: f32[2,4], %y: f32[2,4]",
+       "  const %z : f32[4] = [1.0, 2.0, 3.0, 4.0]\n  const %w : f32[3,1,1] = [2.0, 2.0, 2.0]\n",
+       R"(    %p = permute %x, dims=[1,0] : f32[4,2]
     %a = mul.Tensor %x, %y : f32[2,4]
     %b = mul.Tensor %a, %z : f32[2,4]
     %c = mul.Tensor %b, %w : f32[3,2,4]
     %n = mul.Scalar %x, other=0.0 : f32[2,4]
     %out = add.Tensor %c, %n : f32[3,2,4]
-)", "f32[3,2,4]");
+)",
+       "f32[3,2,4]");
   for (const char* name : {"p", "a", "b", "c", "n", "x"}) {
     const Scaled scaled = as_scaled(value(name));
     EXPECT_FALSE(scaled.found()) << name;
@@ -65,7 +72,8 @@ TEST_F(Match, NoScaleLeavesTheValue) {
 }
 
 TEST_F(Match, ConstantsThroughViews) {
-  read("%x: f32[3,2]", "  const %c : f32[2,3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n  mutable const %m : f32[] = 1.0\n", R"(    %t = permute %c, dims=[1,0] : f32[3,2]
+  read("%x: f32[3,2]", "  const %c : f32[2,3] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n  mutable const %m : f32[] = 1.0\n",
+       R"(    %t = permute %c, dims=[1,0] : f32[3,2]
     %s = slice.Tensor %t, dim=0, start=-2, end=9 : f32[2,2]
     %i = select.int %s, dim=1, index=-1 : f32[2]
     %f = full size=[3,2], fill_value=0.5, dtype=f32 : f32[3,2]
@@ -74,7 +82,8 @@ TEST_F(Match, ConstantsThroughViews) {
     %b = add.Tensor %a, %n : f32[3,2]
     %e = unsqueeze %i, dim=0 : f32[1,2]
     %out = add.Tensor %b, %e : f32[3,2]
-)", "f32[3,2]");
+)",
+       "f32[3,2]");
   EXPECT_EQ(as_constant(value("e"))->to_floats(), (std::vector<float>{5, 6}));
   EXPECT_EQ(as_constant(value("s"))->to_floats(), (std::vector<float>{2, 5, 3, 6}));
   EXPECT_EQ(as_number(value("f")), 0.5);
@@ -84,7 +93,8 @@ TEST_F(Match, ConstantsThroughViews) {
 }
 
 TEST_F(Match, AttentionGathersAllScales) {
-  read("%q: f32[1,4,8], %k: f32[1,4,8], %v: f32[1,4,8], %m: f32[4,4]", "", R"(    %qs = mul.Scalar %q, other=0.5 : f32[1,4,8]
+  read("%q: f32[1,4,8], %k: f32[1,4,8], %v: f32[1,4,8], %m: f32[4,4]", "",
+       R"(    %qs = mul.Scalar %q, other=0.5 : f32[1,4,8]
     %ks = mul.Scalar %k, other=0.25 : f32[1,4,8]
     %kt = permute %ks, dims=[0,2,1] : f32[1,8,4]
     %s = bmm %qs, %kt : f32[1,4,4]
@@ -92,7 +102,8 @@ TEST_F(Match, AttentionGathersAllScales) {
     %sm = add.Tensor %m, %ss : f32[1,4,4]
     %p = _softmax %sm, dim=-1, half_to_float=false : f32[1,4,4]
     %out = bmm %p, %v : f32[1,4,8]
-)", "f32[1,4,8]");
+)",
+       "f32[1,4,8]");
   const auto match = match_sdpa(*value("p")->producer);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->query.base, value("q"));
@@ -110,7 +121,8 @@ TEST_F(Match, AttentionByWhereAndMaskedFill) {
     %f = masked_fill.Scalar %s, mask=%c, value=-inf : f32[1,4,4]
     %p = _softmax %f, dim=2, half_to_float=false : f32[1,4,4]
     %out = bmm %p, %v : f32[1,4,8]
-)", "f32[1,4,8]");
+)",
+       "f32[1,4,8]");
   const auto match = match_sdpa(*value("p")->producer);
   ASSERT_TRUE(match);
   EXPECT_EQ(match->mask_kind, Sdpa::Mask::Drop);
@@ -119,7 +131,8 @@ TEST_F(Match, AttentionByWhereAndMaskedFill) {
 }
 
 TEST_F(Match, NotAttention) {
-  // The probabilities are used twice; the values come first; the axis is another; a finite fill is not the operator's mask.
+  // The probabilities are used twice; the values come first; the axis is another; a finite fill is not the operator's
+  // mask.
   read("%q: f32[4,4], %k: f32[4,4], %c: bool[4,4]", "", R"(    %s = mm %q, %k : f32[4,4]
     %p = _softmax %s, dim=-1, half_to_float=false : f32[4,4]
     %a = mm %p, %q : f32[4,4]
@@ -133,7 +146,8 @@ TEST_F(Match, NotAttention) {
     %f = masked_fill.Scalar %s4, mask=%c, value=-10000.0 : f32[4,4]
     %p4 = _softmax %f, dim=1, half_to_float=false : f32[4,4]
     %out = mm %p4, %q : f32[4,4]
-)", "f32[4,4]");
+)",
+       "f32[4,4]");
   for (const char* name : {"p", "p2", "p3", "p4"}) EXPECT_FALSE(match_sdpa(*value(name)->producer)) << name;
 }
 
@@ -150,7 +164,8 @@ TEST_F(Match, Norms) {
     %ve = add.Scalar %va, other=1e-05 : f32[2,1]
     %sd = sqrt %ve : f32[2,1]
     %out = div.Tensor %c, %sd : f32[2,4]
-)", "f32[2,4]");
+)",
+       "f32[2,4]");
   const auto rms = match_rms_norm(*value("rms")->producer);
   ASSERT_TRUE(rms);
   EXPECT_EQ(rms->input, value("x"));
@@ -174,7 +189,8 @@ TEST_F(Match, NoopsAndPermutations) {
     %e = expand %d, size=[3,4,2] : f32[3,4,2]
     %f = mul.Scalar %e, other=1.0 : f32[3,4,2]
     %out = mul.Scalar %f, other=2.0 : f32[3,4,2]
-)", "f32[3,4,2]");
+)",
+       "f32[3,4,2]");
   EXPECT_FALSE(is_noop(*value("a")->producer)) << "another shape";
   EXPECT_TRUE(is_noop(*value("c")->producer));
   EXPECT_TRUE(is_noop_expand(*value("d")->producer));

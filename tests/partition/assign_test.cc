@@ -54,7 +54,8 @@ void expect_schedule(const Dag& dag, const std::vector<int32_t>& partition, cons
 TEST(Levels, AcyclicMaximalAndFewest) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
-    RandomDag random = random_dag(seed, 3 + static_cast<int>(seed % 40), 40 + static_cast<int>(seed % 5) * 10, 2 + static_cast<int>(seed % 12));
+    RandomDag random = random_dag(seed, 3 + static_cast<int>(seed % 40), 40 + static_cast<int>(seed % 5) * 10,
+                                  2 + static_cast<int>(seed % 12));
     const Dag dag = partition::make_dag(random.graph());
     std::vector<int32_t> partition = partition::assign_levels(dag, random.accepted);
     for (size_t i = 0; i < dag.size(); ++i) EXPECT_EQ(partition[i] != kPortable, random.accepted[i]);
@@ -73,7 +74,8 @@ TEST(Levels, AcyclicMaximalAndFewest) {
     int fewest = 0;
     for (uint32_t i = 0; i < dag.size(); ++i) {
       int most = 0;
-      for (const uint32_t p : dag.preds_of(i)) most = std::max(most, stretches[p] + (random.accepted[i] && !random.accepted[p] ? 1 : 0));
+      for (const uint32_t p : dag.preds_of(i))
+        most = std::max(most, stretches[p] + (random.accepted[i] && !random.accepted[p] ? 1 : 0));
       if (random.accepted[i]) most = std::max(most, 1);
       stretches[i] = most;
       fewest = std::max(fewest, most);
@@ -95,8 +97,10 @@ std::vector<int32_t> upstream_slowly(RandomDag& random) {
   const size_t c = constants.size(), count = c + nodes.size();
   std::vector<std::set<size_t>> users(count), below(count);
   const auto vertex = [&](const ir::Value* v) -> size_t {
-    if (v->producer != nullptr) return c + static_cast<size_t>(std::find(nodes.begin(), nodes.end(), v->producer) - nodes.begin());
-    if (v->is_constant()) return static_cast<size_t>(std::find(constants.begin(), constants.end(), v) - constants.begin());
+    if (v->producer != nullptr)
+      return c + static_cast<size_t>(std::find(nodes.begin(), nodes.end(), v->producer) - nodes.begin());
+    if (v->is_constant())
+      return static_cast<size_t>(std::find(constants.begin(), constants.end(), v) - constants.begin());
     return count;
   };
   for (size_t i = 0; i < nodes.size(); ++i)
@@ -120,7 +124,8 @@ std::vector<int32_t> upstream_slowly(RandomDag& random) {
     if (nodes[i]->is("linear")) {
       const size_t w = vertex(std::get<ir::Value*>(nodes[i]->args[1]));
       if (group[w] < 0) list.push_back(w);
-      if (users[c + i].size() == 1 && !graph.is_output(nodes[i]->result()) && nodes[*users[c + i].begin() - c]->is("relu")) {
+      if (users[c + i].size() == 1 && !graph.is_output(nodes[i]->result()) &&
+          nodes[*users[c + i].begin() - c]->is("relu")) {
         list.push_back(*users[c + i].begin());
       }
     }
@@ -166,8 +171,8 @@ std::vector<int32_t> upstream_slowly(RandomDag& random) {
 TEST(Upstream, GroupsAsTheReferenceFlow) {
   for (uint32_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
-    RandomDag random = random_dag(seed, 3 + static_cast<int>(seed % 40), 30 + static_cast<int>(seed % 7) * 10, 2 + static_cast<int>(seed % 12),
-                                  seed % 3 == 0 ? 2 : static_cast<int>(seed % 8));
+    RandomDag random = random_dag(seed, 3 + static_cast<int>(seed % 40), 30 + static_cast<int>(seed % 7) * 10,
+                                  2 + static_cast<int>(seed % 12), seed % 3 == 0 ? 2 : static_cast<int>(seed % 8));
     const Dag dag = partition::make_dag(random.graph());
     std::vector<int32_t> partition = partition::assign_upstream(dag, random.accepted);
     EXPECT_EQ(partition, upstream_slowly(random));

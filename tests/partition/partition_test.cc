@@ -31,7 +31,8 @@ Lowered lower(std::string_view text, Policy policy = Policy::Full, size_t max_we
 // Names of the operators left at top level, delegates as "xnn".
 std::vector<std::string> top(const Lowered& lowered) {
   std::vector<std::string> out;
-  lowered.program.forward().each([&](const ir::Node& node) { out.push_back(ops::is_delegate(node) ? "xnn" : node.op->base); });
+  lowered.program.forward().each(
+      [&](const ir::Node& node) { out.push_back(ops::is_delegate(node) ? "xnn" : node.op->base); });
   return out;
 }
 
@@ -119,7 +120,8 @@ TEST(Partition, OnlyMovingDataStaysPortableUnlessUpstreamDelegatesIt) {
 }
 
 TEST(Partition, PortablePolicyDelegatesNothing) {
-  const Lowered l = lower("program {\n  fn forward(%x: f32[2]) -> f32[2] {\n    %a = exp %x : f32[2]\n    return %a\n  }\n}", Policy::None);
+  const Lowered l = lower(
+      "program {\n  fn forward(%x: f32[2]) -> f32[2] {\n    %a = exp %x : f32[2]\n    return %a\n  }\n}", Policy::None);
   EXPECT_EQ(top(l), Names{"exp"});
   EXPECT_EQ(l.verdicts.at(0).reason, "the recipe keeps every operator portable");
 }

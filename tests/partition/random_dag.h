@@ -37,7 +37,8 @@ inline RandomDag random_dag(uint32_t seed, int nodes, int percent_accepted, int 
   std::vector<ir::Value*> weights;
   for (int i = 0; i < constants; ++i) {
     const std::vector<float> numbers(16, static_cast<float>(i));
-    weights.push_back(graph.constant_value(dag.program.add_constant("w" + std::to_string(i), TensorData::of(DType::F32, {4, 4}, numbers))));
+    weights.push_back(graph.constant_value(
+        dag.program.add_constant("w" + std::to_string(i), TensorData::of(DType::F32, {4, 4}, numbers))));
   }
   const auto any = [&] {
     const int last = static_cast<int>(values.size());

@@ -28,7 +28,8 @@ std::vector<std::string> models() {
 }
 
 PassContext make_context() {
-  PassContext context{.ops = ops::table(), .options = {}, .evaluate = runtime::evaluate, .later = {}, .pass = {}, .declined = {}};
+  PassContext context{
+      .ops = ops::table(), .options = {}, .evaluate = runtime::evaluate, .later = {}, .pass = {}, .declined = {}};
   context.declined = [](const ir::Node&, std::string) {};
   return context;
 }
@@ -54,7 +55,8 @@ class Models : public ::testing::TestWithParam<std::string> {
 
   static std::string nodes(const ir::Program& program) {
     std::string text;
-    for (const auto& graph : program.methods) graph->each([&](const ir::Node& node) { text += ir::print_node(node) + "\n"; });
+    for (const auto& graph : program.methods)
+      graph->each([&](const ir::Node& node) { text += ir::print_node(node) + "\n"; });
     return text;
   }
 };
@@ -163,10 +165,13 @@ TEST(ParsePasses, NamesTheNearestPass) {
 }
 
 TEST(ParsePasses, RefusesBadOptions) {
-  EXPECT_NE(parse_passes("lift-scalars:keep-sdpa=maybe").error().message.find("choose one of auto|always|never"), std::string::npos);
-  EXPECT_NE(parse_passes("lift-scalars:colour=red").error().message.find("has no option \"colour\""), std::string::npos);
+  EXPECT_NE(parse_passes("lift-scalars:keep-sdpa=maybe").error().message.find("choose one of auto|always|never"),
+            std::string::npos);
+  EXPECT_NE(parse_passes("lift-scalars:colour=red").error().message.find("has no option \"colour\""),
+            std::string::npos);
   EXPECT_NE(parse_passes("remove-noops:x=1").error().message.find("it takes none"), std::string::npos);
-  EXPECT_NE(parse_passes("fold-constants:growth=-1").error().message.find("not a non-negative integer"), std::string::npos);
+  EXPECT_NE(parse_passes("fold-constants:growth=-1").error().message.find("not a non-negative integer"),
+            std::string::npos);
   EXPECT_NE(parse_passes("fold-constants:growth").error().message.find("not of the form key=value"), std::string::npos);
   EXPECT_NE(parse_passes("remove-noops,,fold-scale").error().message.find("empty name"), std::string::npos);
 }
@@ -174,7 +179,8 @@ TEST(ParsePasses, RefusesBadOptions) {
 TEST(Recipes, AllParse) {
   for (const Recipe& recipe : all_recipes()) {
     for (std::string list : {std::string(recipe.before), std::string(recipe.after)}) {
-      if (const size_t at = list.find("$lift"); at != std::string::npos) list.replace(at, 5, recipe.lift_scalars_passes);
+      if (const size_t at = list.find("$lift"); at != std::string::npos)
+        list.replace(at, 5, recipe.lift_scalars_passes);
       EXPECT_TRUE(parse_passes(list).ok()) << recipe.name;
     }
     EXPECT_EQ(find_recipe(recipe.name), &recipe);

@@ -101,7 +101,8 @@ TEST(Tester, HalfPrecisionIsLiftedOnlyWhereExact) {
   guarded.to_edge_transform_and_lower(passes("lift-scalars"), "upstream").check_count({{"aten::mul.Scalar", 1}});
   EXPECT_OK(guarded);
   Tester told = Tester::from_text(kHalf);
-  told.to_edge_transform_and_lower(passes("lift-scalars:inexact-f16=yes"), "upstream").check_count({{"aten::mul.Scalar", 0}});
+  told.to_edge_transform_and_lower(passes("lift-scalars:inexact-f16=yes"), "upstream")
+      .check_count({{"aten::mul.Scalar", 0}});
   EXPECT_OK(told);
 }
 
@@ -194,7 +195,8 @@ TEST(Tester, WrongOutputsAreFound) {
 std::string attention(const std::string& query, const std::string& key) {
   return R"(program {
   fn forward(%q: f32[1,2,4,8], %k: f32[1,2,4,8], %v: f32[1,2,4,8]) -> f32[1,2,4,8] {
-)" + query + key + R"(    %s = matmul %qs, %kt : f32[1,2,4,4]
+)" + query +
+         key + R"(    %s = matmul %qs, %kt : f32[1,2,4,4]
     %p = _softmax %s, dim=-1, half_to_float=false : f32[1,2,4,4]
     %o = matmul %p, %v : f32[1,2,4,8]
     return %o
@@ -225,7 +227,8 @@ TEST_P(SdpaGuard, KeepsTheScalesThatTheFusionTakes) {
   const auto scales = [&](std::string_view list) {
     auto program = parse_text(text);
     EXPECT_TRUE(program.ok()) << program.error().message;
-    passes::PassContext context{.ops = ops::table(), .options = {}, .evaluate = {}, .later = {}, .pass = {}, .declined = {}};
+    passes::PassContext context{
+        .ops = ops::table(), .options = {}, .evaluate = {}, .later = {}, .pass = {}, .declined = {}};
     context.declined = [](const ir::Node&, std::string) {};
     const auto status = passes::run_passes(*program, passes(list), context, true);
     EXPECT_TRUE(status.ok()) << status.error().message;
@@ -244,7 +247,8 @@ TEST_P(SdpaGuard, KeepsTheScalesThatTheFusionTakes) {
 TEST_P(SdpaGuard, LiftingAndFusingCommute) {
   const auto printed = [&](std::string_view list) {
     auto program = parse_text(GetParam().second);
-    passes::PassContext context{.ops = ops::table(), .options = {}, .evaluate = {}, .later = {}, .pass = {}, .declined = {}};
+    passes::PassContext context{
+        .ops = ops::table(), .options = {}, .evaluate = {}, .later = {}, .pass = {}, .declined = {}};
     context.declined = [](const ir::Node&, std::string) {};
     EXPECT_TRUE(passes::run_passes(*program, passes(list), context, true).ok());
     std::string nodes;
@@ -258,20 +262,23 @@ TEST_P(SdpaGuard, LiftingAndFusingCommute) {
 
 TEST_P(SdpaGuard, ThePipelineKeepsTheValue) {
   Tester tester = Tester::from_text(GetParam().second);
-  tester.to_edge_transform_and_lower().check_count({{"delegate", 1}}).to_executorch().serialize().run_method_and_compare_outputs({}, {}, 2e-6, 2);
+  tester.to_edge_transform_and_lower()
+      .check_count({{"delegate", 1}})
+      .to_executorch()
+      .serialize()
+      .run_method_and_compare_outputs({}, {}, 2e-6, 2);
   EXPECT_OK(tester);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Spellings, SdpaGuard,
-    ::testing::Values(std::pair("Canonical", attention(kScaledQuery, kKeyThenScale)),
-                      std::pair("PermuteBetween", attention(kScaledQuery, kScaleThenPermute)),
-                      std::pair("TransposeBetween", attention(kScaledQuery, kScaleThenTranspose)),
-                      std::pair("CastBetween", attention(kScaledQuery, kScaleThenCast)),
-                      std::pair("ExpandBetween", attention(kScaledQuery, kScaleThenExpand)),
-                      std::pair("QueryOnly", attention(kScaledQuery, kPlainKey)),
-                      std::pair("KeyOnly", attention(kPlainQuery, kScaleThenPermute))),
-    [](const auto& info) { return info.param.first; });
+INSTANTIATE_TEST_SUITE_P(Spellings, SdpaGuard,
+                         ::testing::Values(std::pair("Canonical", attention(kScaledQuery, kKeyThenScale)),
+                                           std::pair("PermuteBetween", attention(kScaledQuery, kScaleThenPermute)),
+                                           std::pair("TransposeBetween", attention(kScaledQuery, kScaleThenTranspose)),
+                                           std::pair("CastBetween", attention(kScaledQuery, kScaleThenCast)),
+                                           std::pair("ExpandBetween", attention(kScaledQuery, kScaleThenExpand)),
+                                           std::pair("QueryOnly", attention(kScaledQuery, kPlainKey)),
+                                           std::pair("KeyOnly", attention(kPlainQuery, kScaleThenPermute))),
+                         [](const auto& info) { return info.param.first; });
 
 }  // namespace
 }  // namespace edgelift

@@ -129,9 +129,12 @@ void expect_same_values(ir::Program before, ir::Program after, double tolerance)
 Result<std::vector<std::string>> run(ir::Program& program, const std::string& list) {
   EL_TRY_OK(ir::verify(program, ops::table()));
   EL_TRY(const auto requests, parse_passes(list));
-  PassContext context{.ops = ops::table(), .options = {}, .evaluate = runtime::evaluate, .later = {}, .pass = {}, .declined = {}};
+  PassContext context{
+      .ops = ops::table(), .options = {}, .evaluate = runtime::evaluate, .later = {}, .pass = {}, .declined = {}};
   std::vector<std::string> declined;
-  context.declined = [&](const ir::Node& node, std::string why) { declined.push_back("%" + node.results.at(0)->name + " " + why); };
+  context.declined = [&](const ir::Node& node, std::string why) {
+    declined.push_back("%" + node.results.at(0)->name + " " + why);
+  };
   EL_TRY_OK(run_passes(program, requests, context, true));
   return declined;
 }
@@ -176,7 +179,8 @@ std::vector<fs::path> cases() {
 INSTANTIATE_TEST_SUITE_P(Files, PassText, ::testing::ValuesIn(cases()), [](const auto& info) {
   std::string name = info.param.string();
   name.resize(name.size() - 5);
-  std::replace_if(name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
 });
 

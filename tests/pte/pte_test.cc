@@ -63,7 +63,8 @@ TEST(Pte, TheRuntimeRunsWhatIsWritten) {
   ASSERT_TRUE(session.ok()) << session.error().message;
   auto method = (*session)->method();
   ASSERT_TRUE(method.ok()) << method.error().message;
-  auto outputs = (*method)->run(std::vector<runtime::Argument>{TensorData::of<float>(DType::F32, {2, 3}, {0, 1, 2, 3, 4, 5})});
+  auto outputs =
+      (*method)->run(std::vector<runtime::Argument>{TensorData::of<float>(DType::F32, {2, 3}, {0, 1, 2, 3, 4, 5})});
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   EXPECT_EQ(std::get<TensorData>((*outputs)[0]).to_floats(), (std::vector<float>{0, 2.5, 5, 7.5, 10, 12.5}));
 }
@@ -78,9 +79,9 @@ TEST(Pte, EveryKindOfValueAndInstructionComesBack) {
   state.initial = 0;
   state.name = "cache.k";
   state.dynamic = true;
-  plan.values.insert(plan.values.end(),
-                     {Null{}, int64_t{-5}, true, -0.5, state, std::string("tanh"), IntList{{4, 4}}, std::vector<double>{1, 2.5},
-                      std::vector<bool>{true, false}, TensorList{{0, 2}}, OptionalTensorList{{-1, 0}}});
+  plan.values.insert(plan.values.end(), {Null{}, int64_t{-5}, true, -0.5, state, std::string("tanh"), IntList{{4, 4}},
+                                         std::vector<double>{1, 2.5}, std::vector<bool>{true, false},
+                                         TensorList{{0, 2}}, OptionalTensorList{{-1, 0}}});
   plan.instructions.insert(plan.instructions.end(),
                            {DelegateCall{0, {0, 2}}, MoveCall{4, 4}, JumpFalseCall{5, 1}, FreeCall{0}});
   plan.delegates = {{0}};
@@ -141,7 +142,9 @@ TEST(Pte, EachContentIsWrittenOnce) {
     }
     auto again = read_bytes(bytes_of(program));
     EXPECT_TRUE(again.ok());
-    for (int i = 0; i < copies; ++i) EXPECT_TRUE(again->constants[static_cast<size_t>(i) + 1].same_bits(program.constants[static_cast<size_t>(i) + 1]));
+    for (int i = 0; i < copies; ++i)
+      EXPECT_TRUE(
+          again->constants[static_cast<size_t>(i) + 1].same_bits(program.constants[static_cast<size_t>(i) + 1]));
     return bytes_of(program).size();
   };
   EXPECT_LT(count_bytes(4, false), count_bytes(1, false) + 3000);
@@ -151,7 +154,8 @@ TEST(Pte, EachContentIsWrittenOnce) {
 TEST(Pte, ConstantsAreAlignedAndFollowedByReadableZeros) {
   Program program = multiply();
   for (int i = 1; i <= 5; ++i) {
-    program.constants.push_back(TensorData::of(DType::U8, {i * 7}, std::vector<uint8_t>(static_cast<size_t>(i) * 7, 255)));
+    program.constants.push_back(
+        TensorData::of(DType::U8, {i * 7}, std::vector<uint8_t>(static_cast<size_t>(i) * 7, 255)));
     Tensor tensor = constant({i * 7}, i);
     tensor.dtype = DType::U8;
     program.plans[0].values.emplace_back(tensor);
@@ -292,7 +296,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- bytes changed in the file ----
 
-void put(std::vector<std::byte>& bytes, size_t at, uint64_t value, size_t size) { std::memcpy(bytes.data() + at, &value, size); }
+void put(std::vector<std::byte>& bytes, size_t at, uint64_t value, size_t size) {
+  std::memcpy(bytes.data() + at, &value, size);
+}
 
 struct Damaged {
   const char* name;
@@ -365,8 +371,10 @@ TEST(Pte, ChangedBytesNeverBringTheReaderDown) {
     const int changes = 1 + static_cast<int>(random() % 4);
     for (int i = 0; i < changes; ++i) {
       const size_t at = random() % bytes.size();
-      if (random() % 2 == 0) bytes[at] = static_cast<std::byte>(random());
-      else bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
+      if (random() % 2 == 0)
+        bytes[at] = static_cast<std::byte>(random());
+      else
+        bytes[at] ^= static_cast<std::byte>(1u << random() % 8);
     }
     if (random() % 10 == 0) bytes.resize(random() % bytes.size());
     const bool ok = verify(bytes).ok();

@@ -10,7 +10,8 @@
 namespace edgelift::runtime {
 namespace {
 
-std::shared_ptr<std::string> file_of(std::string_view descr, std::string_view rest, const std::string& data, int major = 1) {
+std::shared_ptr<std::string> file_of(std::string_view descr, std::string_view rest, const std::string& data,
+                                     int major = 1) {
   std::string header = "{'descr': '" + std::string(descr) + "', " + std::string(rest) + "}\n";
   std::string file = "\x93NUMPY";
   file += static_cast<char>(major);
@@ -29,8 +30,8 @@ std::string raw(const std::vector<T>& values) {
 }
 
 TEST(Npy, EveryElementTypeComesBack) {
-  for (const DType dtype : {DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::U16, DType::U32, DType::U64,
-                            DType::F16, DType::F32, DType::F64}) {
+  for (const DType dtype : {DType::Bool, DType::U8, DType::I8, DType::I16, DType::I32, DType::I64, DType::U16,
+                            DType::U32, DType::U64, DType::F16, DType::F32, DType::F64}) {
     const TensorData data = TensorData::of<double>(DType::F64, {2, 1, 2}, {0, 1, 1, 0}).converted(dtype);
     const auto file = std::make_shared<std::string>(npy_bytes(data));
     EXPECT_EQ(file->size() % 64, (4 * byte_size(dtype)) % 64);  // the data begin at a multiple of 64
@@ -115,7 +116,8 @@ TEST(Npy, RawFilesMustFitExactly) {
   EXPECT_EQ(data->to_floats(), (std::vector<float>{1, 2, 3}));
   const auto wrong = read_raw(path, DType::F32, {2, 2});
   ASSERT_FALSE(wrong.ok());
-  EXPECT_NE(wrong.error().message.find("12 bytes, but float32 of shape [2,2] has 16"), std::string::npos) << wrong.error().message;
+  EXPECT_NE(wrong.error().message.find("12 bytes, but float32 of shape [2,2] has 16"), std::string::npos)
+      << wrong.error().message;
 }
 
 }  // namespace

@@ -64,10 +64,14 @@ void expect_refused(Method& method, const std::vector<Argument>& inputs, const s
 TEST(Session, InputErrorsNameTheInputAndBothTypes) {
   Open o = open(kAdd);
   expect_refused(*o.method, {f32({2, 3})}, "takes 2 inputs, 1 were given");
-  expect_refused(*o.method, {f32({3, 2}), f32({1, 2})}, "input 0 of method forward is float32 [3,2], the program takes float32 [2,3]");
-  expect_refused(*o.method, {f32({6}), f32({1, 2})}, "input 0 of method forward is float32 [6], the program takes float32 [2,3]");
-  expect_refused(*o.method, {f32({2, 3}), f32({5, 2})}, "input 1 of method forward is float32 [5,2], the program takes float32 [4,2] at most");
-  expect_refused(*o.method, {f32({2, 3}).converted(DType::F64), f32({1, 2})}, "input 0 of method forward is float64 [2,3], the program takes float32");
+  expect_refused(*o.method, {f32({3, 2}), f32({1, 2})},
+                 "input 0 of method forward is float32 [3,2], the program takes float32 [2,3]");
+  expect_refused(*o.method, {f32({6}), f32({1, 2})},
+                 "input 0 of method forward is float32 [6], the program takes float32 [2,3]");
+  expect_refused(*o.method, {f32({2, 3}), f32({5, 2})},
+                 "input 1 of method forward is float32 [5,2], the program takes float32 [4,2] at most");
+  expect_refused(*o.method, {f32({2, 3}).converted(DType::F64), f32({1, 2})},
+                 "input 0 of method forward is float64 [2,3], the program takes float32");
   expect_refused(*o.method, {int64_t{3}, f32({1, 2})}, "input 0 of method forward is int 3");
   const auto outputs = o.method->run(std::vector<Argument>{f32({2, 3}), f32({3, 2})});
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;  // and it still runs
@@ -79,7 +83,8 @@ TEST(Session, InputsAreLaidOutAsTheProgramAsks) {
     %y = neg %x : f32[1,2,1,2]{0,2,3,1}
     return %y
   } })");
-  const auto outputs = o.method->run(std::vector<Argument>{TensorData::of<float>(DType::F32, {1, 2, 1, 2}, {1, 2, 3, 4})});
+  const auto outputs =
+      o.method->run(std::vector<Argument>{TensorData::of<float>(DType::F32, {1, 2, 1, 2}, {1, 2, 3, 4})});
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   const auto& y = std::get<TensorData>((*outputs)[0]);
   EXPECT_FALSE(y.is_contiguous());
@@ -88,7 +93,8 @@ TEST(Session, InputsAreLaidOutAsTheProgramAsks) {
 
 TEST(Session, Bfloat16InputsMayComeAsBits) {
   Open o = open("program { fn forward(%x: bf16[2]) -> bf16[2] { %y = neg %x : bf16[2] return %y } }");
-  const auto outputs = o.method->run(std::vector<Argument>{TensorData::of<uint16_t>(DType::U16, {2}, {0x3F80, 0x4000})});
+  const auto outputs =
+      o.method->run(std::vector<Argument>{TensorData::of<uint16_t>(DType::U16, {2}, {0x3F80, 0x4000})});
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   EXPECT_EQ(std::get<TensorData>((*outputs)[0]).to_floats(), (std::vector<float>{-1, -2}));
 }
@@ -111,7 +117,8 @@ TEST(Session, UnknownMethodsAndFilesAreNamed) {
   Open o = open(kAdd);
   const auto method = o.session->method("backward");
   ASSERT_FALSE(method.ok());
-  EXPECT_NE(method.error().message.find("no method 'backward'; it has: forward"), std::string::npos) << method.error().message;
+  EXPECT_NE(method.error().message.find("no method 'backward'; it has: forward"), std::string::npos)
+      << method.error().message;
   const auto missing = Session::open("/nowhere/m.pte");
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().message.find("/nowhere/m.pte"), std::string::npos);
@@ -128,7 +135,8 @@ TEST(Session, AFailingKernelIsAnErrorWithTheRuntimesWords) {
     %y = index_select %x, 0, %i : f32[1]
     return %y
   } })");
-  expect_refused(*o.method, {f32({3}), TensorData::of<int64_t>(DType::I64, {1}, {9})}, "running method forward: the runtime reports");
+  expect_refused(*o.method, {f32({3}), TensorData::of<int64_t>(DType::I64, {1}, {9})},
+                 "running method forward: the runtime reports");
   const auto outputs = o.method->run(std::vector<Argument>{f32({3}), TensorData::of<int64_t>(DType::I64, {1}, {2})});
   EXPECT_TRUE(outputs.ok());
 }
@@ -195,7 +203,8 @@ TEST(Evaluate, RunsAGraphOfConstants) {
       %b = sum.dim_IntList %a, [0] : f32[]
       %e = arange.start_step 0, 6, 2 : i64[3]
       return %a, %b, %e
-    } })", ops::table());
+    } })",
+                                 ops::table());
   ASSERT_TRUE(program.ok()) << program.error().message;
   const auto values = evaluate(*program);
   ASSERT_TRUE(values.ok()) << values.error().message;

@@ -49,7 +49,9 @@ class Maker {
     return graph.add_value(std::move(value));
   }
   uint32_t packed(const Dims& dims, uint32_t seed = 1) { return constant(random_data(dims, seed), xnn::Use::Packed); }
-  uint32_t unpacked(const Dims& dims, uint32_t seed = 2) { return constant(random_data(dims, seed), xnn::Use::Unpacked); }
+  uint32_t unpacked(const Dims& dims, uint32_t seed = 2) {
+    return constant(random_data(dims, seed), xnn::Use::Unpacked);
+  }
 
   uint32_t add(xnn::Node node) {
     const auto dims = xnn::infer_dims(graph, node);
@@ -112,7 +114,8 @@ class Maker {
   // A k x k convolution of NHWC, padded to keep the size.
   uint32_t conv(uint32_t in, uint32_t out_channels, uint32_t k, uint32_t seed) {
     const auto channels = static_cast<uint32_t>(graph.values[in].dims.back().value());
-    xnn::Node n = node(xnn::Kind::Conv2d, {in, packed({out_channels, k, k, channels}, seed), packed({out_channels}, seed + 1)});
+    xnn::Node n =
+        node(xnn::Kind::Conv2d, {in, packed({out_channels, k, k, channels}, seed), packed({out_channels}, seed + 1)});
     n.window.kernel_h = n.window.kernel_w = k;
     n.window.pad_top = n.window.pad_left = n.window.pad_bottom = n.window.pad_right = k / 2;
     n.window.group_input_channels = channels;
@@ -160,7 +163,8 @@ inline std::vector<TensorData> run(xnn::Graph graph, const std::vector<TensorDat
   EXPECT_TRUE(bytes.ok()) << (bytes.ok() ? "" : bytes.error().message);
   auto* aligned = static_cast<std::byte*>(::operator new(bytes->size(), std::align_val_t(64)));
   std::copy(bytes->begin(), bytes->end(), aligned);
-  const std::shared_ptr<const void> owner(aligned, [](const void* p) { ::operator delete(const_cast<void*>(p), std::align_val_t(64)); });
+  const std::shared_ptr<const void> owner(
+      aligned, [](const void* p) { ::operator delete(const_cast<void*>(p), std::align_val_t(64)); });
   auto session = runtime::Session::open({aligned, bytes->size()}, owner);
   EXPECT_TRUE(session.ok()) << (session.ok() ? "" : session.error().message) << "\n" << xnn::print(graph, "g");
   if (!session.ok()) return {};
@@ -187,7 +191,8 @@ inline xnn::Graph optimized(const xnn::Graph& graph, const xnn::OptimizeOptions&
   const auto before = run(graph, inputs), after = run(better, inputs);
   EXPECT_EQ(before.size(), after.size());
   for (size_t i = 0; i < before.size() && i < after.size(); ++i)
-    EXPECT_TRUE(before[i].same_bits(after[i])) << "output " << i << "\n" << xnn::print(graph, "before") << xnn::print(better, "after");
+    EXPECT_TRUE(before[i].same_bits(after[i])) << "output " << i << "\n"
+                                               << xnn::print(graph, "before") << xnn::print(better, "after");
   return better;
 }
 

@@ -90,7 +90,9 @@ TEST(FuseClamps, UpstreamLeavesDivisionAlone) {
 TEST(Views, ChainOfReshapesIsOne) {
   Maker m;
   m.output(m.op(Kind::Abs, {m.reshape(m.reshape(m.op(Kind::Abs, {m.input({2, 6})}), {12}), {3, 4})}));
-  EXPECT_EQ(after(m.graph), "%1 = Abs %0 : f32[2,6]\n%2 = StaticReshape %1, shape=[3,4] : f32[3,4]\n%3 = Abs %2 : f32[3,4]\noutput %3\n");
+  EXPECT_EQ(
+      after(m.graph),
+      "%1 = Abs %0 : f32[2,6]\n%2 = StaticReshape %1, shape=[3,4] : f32[3,4]\n%3 = Abs %2 : f32[3,4]\noutput %3\n");
 }
 
 TEST(Views, ThereAndBackIsNothing) {

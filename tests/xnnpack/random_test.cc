@@ -53,7 +53,8 @@ class RandomGraph {
   std::vector<int64_t> random_perm(size_t rank) {
     std::vector<int64_t> perm(rank);
     for (size_t i = 0; i < rank; ++i) perm[i] = static_cast<int64_t>(i);
-    if (rank == 4 && pick(3) != 0) return pick(2) == 0 ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 3, 1, 2};
+    if (rank == 4 && pick(3) != 0)
+      return pick(2) == 0 ? std::vector<int64_t>{0, 2, 3, 1} : std::vector<int64_t>{0, 3, 1, 2};
     std::shuffle(perm.begin(), perm.end(), random_);
     return perm;
   }
@@ -65,19 +66,26 @@ class RandomGraph {
     for (const int64_t x : d) numel *= x;
     uint32_t out = xnn::kInvalid;
     switch (pick(14)) {
-      case 0: out = m_.op(Kind::Abs, {in}); break;
-      case 1: out = m_.clamp(in, -1, 1); break;
+      case 0:
+        out = m_.op(Kind::Abs, {in});
+        break;
+      case 1:
+        out = m_.clamp(in, -1, 1);
+        break;
       case 2:
       case 3: {
         uint32_t other = any();
-        if (!broadcasts(d, dims(other))) other = d.size() >= 3 ? m_.unpacked({d[d.size() - 3], 1, 1}, next()) : m_.unpacked({d.back()}, next());
+        if (!broadcasts(d, dims(other)))
+          other = d.size() >= 3 ? m_.unpacked({d[d.size() - 3], 1, 1}, next()) : m_.unpacked({d.back()}, next());
         static constexpr Kind kKinds[] = {Kind::Add, Kind::Subtract, Kind::Multiply, Kind::Maximum};
         out = pick(2) == 0 ? m_.op(kKinds[pick(4)], {in, other}) : m_.op(kKinds[pick(4)], {other, in});
         break;
       }
       case 4:
       case 5:
-      case 6: out = m_.transpose(in, random_perm(d.size())); break;
+      case 6:
+        out = m_.transpose(in, random_perm(d.size()));
+        break;
       case 7:
       case 8:
         if (d.size() == 4) out = m_.conv_nchw(in, static_cast<uint32_t>(1 + pick(5)), pick(2) == 0 ? 1 : 3, next());

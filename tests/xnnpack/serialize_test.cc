@@ -71,7 +71,9 @@ TEST(Serialize, EqualWeightsAreOneEntryAndNothingIsCopied) {
   const TensorData weights = random_data({4, 4}, 5);
   const uint32_t x = m.input({2, 4});
   const uint32_t a = m.linear(x, m.constant(weights, Use::Packed));
-  const uint32_t b = m.linear(a, m.constant(TensorData::own(DType::F32, {4, 4}, {weights.bytes().begin(), weights.bytes().end()}), Use::Packed));
+  const uint32_t b = m.linear(
+      a,
+      m.constant(TensorData::own(DType::F32, {4, 4}, {weights.bytes().begin(), weights.bytes().end()}), Use::Packed));
   m.output(m.linear(b, m.constant(random_data({4, 4}, 6), Use::Packed)));
   xnn::finalize(m.graph);
   const auto blob = xnn::serialize(m.graph);
@@ -83,14 +85,18 @@ TEST(Serialize, EqualWeightsAreOneEntryAndNothingIsCopied) {
 TEST(Serialize, PermutedWeightsAreGatheredNotCopied) {
   Maker m;
   const TensorData nchw = random_data({4, 3, 3, 3}, 7);
-  xnn::Node conv = m.node(Kind::Conv2d, {m.input({1, 6, 6, 3}), m.constant(nchw.permuted(std::vector<int64_t>{0, 2, 3, 1}), Use::Packed), xnn::kInvalid});
+  xnn::Node conv = m.node(
+      Kind::Conv2d,
+      {m.input({1, 6, 6, 3}), m.constant(nchw.permuted(std::vector<int64_t>{0, 2, 3, 1}), Use::Packed), xnn::kInvalid});
   conv.window.kernel_h = conv.window.kernel_w = 3;
   conv.window.group_input_channels = 3;
   conv.window.group_output_channels = 4;
   m.output(m.add(conv));
   Maker plain;
   xnn::Node same = conv;
-  same.inputs = {plain.input({1, 6, 6, 3}), plain.constant(nchw.permuted(std::vector<int64_t>{0, 2, 3, 1}).contiguous(), Use::Packed), xnn::kInvalid};
+  same.inputs = {plain.input({1, 6, 6, 3}),
+                 plain.constant(nchw.permuted(std::vector<int64_t>{0, 2, 3, 1}).contiguous(), Use::Packed),
+                 xnn::kInvalid};
   same.outputs.clear();
   plain.output(plain.add(same));
   const auto inputs = inputs_for(m.graph);

@@ -25,7 +25,11 @@ uint32_t conv_graph(Maker& m) {
 
 std::vector<Broken> cases() {
   return {
-      {"rank", [](Maker& m) { m.output(m.op(Kind::Abs, {m.input({1, 1, 1, 1, 1, 1, 2})})); }, "rank 7"},
+      {"rank",
+       [](Maker& m) {
+         m.output(m.op(Kind::Abs, {m.input({1, 1, 1, 1, 1, 1, 2})}));
+       },
+       "rank 7"},
       {"quantized datatype",
        [](Maker& m) {
          m.output(m.op(Kind::Abs, {m.input({2})}));
@@ -58,9 +62,13 @@ std::vector<Broken> cases() {
          m.output(m.op(Kind::Add, {m.input({2}), c}));
        },
        "another type"},
-      {"packed constant read at run time", [](Maker& m) { m.output(m.op(Kind::Add, {m.input({4}), m.packed({4})})); },
+      {"packed constant read at run time",
+       [](Maker& m) {
+         m.output(m.op(Kind::Add, {m.input({4}), m.packed({4})}));
+       },
        "after the data is freed"},
-      {"packed constant in concat", [](Maker& m) { m.output(m.concat(m.input({4}), m.packed({4}), 0)); }, "after the data is freed"},
+      {"packed constant in concat", [](Maker& m) { m.output(m.concat(m.input({4}), m.packed({4}), 0)); },
+       "after the data is freed"},
       {"dynamic filter",
        [](Maker& m) {
          xnn::Node n = m.node(Kind::Conv2d, {m.input({1, 4, 4, 2}), m.input({2, 1, 1, 2}), xnn::kInvalid});
@@ -168,7 +176,11 @@ std::vector<Broken> cases() {
          m.graph.nodes[0].min_max.reset();
        },
        "needs its range"},
-      {"transpose-a flag", [](Maker& m) { m.output(m.batch_matmul(m.input({2, 3}), m.input({3, 4}), 2)); }, "flags 2"},
+      {"transpose-a flag",
+       [](Maker& m) {
+         m.output(m.batch_matmul(m.input({2, 3}), m.input({3, 4}), 2));
+       },
+       "flags 2"},
       {"same padding and explicit padding",
        [](Maker& m) {
          conv_graph(m);
@@ -281,7 +293,8 @@ std::vector<Broken> cases() {
          m.graph.nodes[0].flags = xnn::kFlagTransposeWeights;
        },
        "do not fit"},
-      {"matmul", [](Maker& m) {
+      {"matmul",
+       [](Maker& m) {
          m.output(m.batch_matmul(m.input({2, 3}), m.input({3, 4})));
          m.graph.nodes[0].flags = xnn::kFlagTransposeB;
        },
@@ -320,7 +333,8 @@ std::vector<Broken> cases() {
        [](Maker& m) {
          xnn::Node n = m.node(Kind::ArgMaxPooling2d, {m.input({1, 4, 1, 1})});
          n.window.kernel_h = 4;
-         n.outputs = {m.graph.temp(xnn::Datatype::F32, sym({1, 1, 1, 1})), m.graph.temp(xnn::Datatype::Int32, sym({1, 1, 1, 1}))};
+         n.outputs = {m.graph.temp(xnn::Datatype::F32, sym({1, 1, 1, 1})),
+                      m.graph.temp(xnn::Datatype::Int32, sym({1, 1, 1, 1}))};
          m.graph.nodes.push_back(n);
          m.output(n.outputs[1]);
        },
