@@ -46,6 +46,7 @@ std::span<const Entry> pad_entries();
 std::span<const Entry> reduce_entries();
 std::span<const Entry> sort_entries();
 std::span<const Entry> index_entries();
+std::span<const Entry> arrange_entries();
 std::span<const Entry> create_entries();
 std::span<const Entry> loss_entries();
 std::span<const Entry> fft_entries();

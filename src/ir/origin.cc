@@ -103,7 +103,7 @@ struct Frame {
   std::string_view line;
 };
 
-// Lines of the form:   File "/home/x/model.py", line 12, in forward
+// Lines of the form:   File "/path/of/model.py", line 12, in forward
 std::optional<Frame> frame_of(std::string_view text) {
   const size_t first = text.find_first_not_of(' ');
   if (first == text.npos || !text.substr(first).starts_with("File \"")) return std::nullopt;

@@ -1,3 +1,4 @@
+// Long because the grammar is one recursive-descent class: every rule needs the same text, position and scopes.
 #include <cmath>
 #include <cstring>
 #include <map>

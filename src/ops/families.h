@@ -7,12 +7,15 @@
 
 namespace edgelift::ops {
 
-#define EDGELIFT_OPS_FAMILIES(FAMILY)                                                                       \
-  FAMILY(linear)                                                                                            \
-  FAMILY(conv)                                                                                              \
-  FAMILY(pool) FAMILY(norm) FAMILY(attention) FAMILY(activation) FAMILY(resize) FAMILY(rnn) FAMILY(unary)   \
-      FAMILY(binary) FAMILY(compare) FAMILY(reduce) FAMILY(view) FAMILY(data) FAMILY(arrange) FAMILY(index) \
-          FAMILY(factory) FAMILY(convert) FAMILY(sort) FAMILY(quantized) FAMILY(loss) FAMILY(signal) FAMILY(misc)
+// clang-format off
+#define EDGELIFT_OPS_FAMILIES(FAMILY)                                                                        \
+  FAMILY(linear)                                                                                             \
+  FAMILY(conv)                                                                                               \
+  FAMILY(pool)                                                                                               \
+  FAMILY(norm) FAMILY(attention) FAMILY(activation) FAMILY(resize) FAMILY(rnn) FAMILY(unary) FAMILY(binary)  \
+      FAMILY(compare) FAMILY(reduce) FAMILY(view) FAMILY(data) FAMILY(arrange) FAMILY(index) FAMILY(factory) \
+          FAMILY(convert) FAMILY(sort) FAMILY(quantized) FAMILY(loss) FAMILY(signal) FAMILY(misc)
+// clang-format on
 
 #define EDGELIFT_DECLARE_FAMILY(NAME) std::span<const OpDef> NAME##_ops();
 EDGELIFT_OPS_FAMILIES(EDGELIFT_DECLARE_FAMILY)

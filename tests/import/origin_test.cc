@@ -16,7 +16,7 @@ Origin origin(std::string_view trace, std::string_view modules = {}) {
 TEST(SourceLine, InnermostFrameOutsideOfTorch) {
   EXPECT_EQ(
       source_line(origin(
-          R"(File \"/home/me/net.py\", line 3, in forward\n    x = self.block(x)\n  File \"/home/me/blocks/attn.py\", line 14, in forward\n    y = self.fc(x)\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return F.linear(input, self.weight, self.bias)\n)")),
+          R"(File \"/Users/me/net.py\", line 3, in forward\n    x = self.block(x)\n  File \"/Users/me/blocks/attn.py\", line 14, in forward\n    y = self.fc(x)\n  File \"/usr/lib/python3/site-packages/torch/nn/modules/linear.py\", line 134, in forward\n    return F.linear(input, self.weight, self.bias)\n)")),
       "blocks/attn.py:14");
 }
 
