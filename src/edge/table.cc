@@ -14,11 +14,11 @@ struct Table {
 
   Table() {
     for (const auto& family :
-         {view_entries(),      alias_entries(),    normal_entries(),      activation_entries(), pointwise_entries(),
-          linear_entries(),    einsum_entries(),   convolution_entries(), norm_entries(),       attention_entries(),
-          recurrent_entries(), pool_entries(),     resize_entries(),      pad_entries(),        reduce_entries(),
-          sort_entries(),      index_entries(),    create_entries(),      loss_entries(),       fft_entries(),
-          quantized_entries(), training_entries(), kernel_limit_entries()})
+         {view_entries(),      alias_entries(),     normal_entries(),      activation_entries(),  pointwise_entries(),
+          linear_entries(),    einsum_entries(),    convolution_entries(), norm_entries(),        attention_entries(),
+          recurrent_entries(), pool_entries(),      resize_entries(),      pad_entries(),         reduce_entries(),
+          sort_entries(),      index_entries(),     arrange_entries(),     create_entries(),      loss_entries(),
+          fft_entries(),       quantized_entries(), training_entries(),    kernel_limit_entries()})
       rows.insert(rows.end(), family.begin(), family.end());
     // Rows of operators that the operator table does not have cannot be met: import refuses them.
     for (const Entry& row : rows)

@@ -101,8 +101,10 @@ struct WriteStats {
   uint64_t bytes = 0;
   uint64_t constant_bytes = 0, delegate_bytes = 0, named_bytes = 0;
 };
-// Streams constants from their storage. Temp file, then rename.
+// Streams constants from their storage. What would not verify is an internal error before a byte is written; temp file,
+// then rename.
 Result<WriteStats> write(const Program& program, const std::filesystem::path& path);
+// The same bytes, unchecked.
 Result<std::vector<std::byte>> write_to_memory(const Program& program);
 
 // Reads any ET12 file; constants and blobs are views into the bytes, which `owner` keeps alive. Every offset is

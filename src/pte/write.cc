@@ -279,7 +279,8 @@ void put(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof value);  // the targets of this compiler are little-endian, as the format is
 }
 
-Result<WriteStats> write_to(const Program& program, const Sink& sink) {
+// With `check`, the finished flatbuffer is held against flatbuffers' verifier and every rule before a byte is written.
+Result<WriteStats> write_to(const Program& program, const Sink& sink, bool check) {
   const Layout layout = lay_out(program);
   FlatBufferBuilder builder(size_t{1} << 16);
   build_flatbuffer(program, layout, builder);
@@ -290,6 +291,17 @@ Result<WriteStats> write_to(const Program& program, const Sink& sink) {
   uint64_t data_size = 0;
   for (const Segment& segment : layout.segments) data_size = std::max(data_size, segment.offset + segment.size);
   const uint64_t base = data_size == 0 ? 0 : align_up(program_size, layout.base_alignment);  // 0: no segments
+
+  if (check) {
+    flatbuffers::Verifier verifier(builder.GetBufferPointer(), size, 64,
+                                   static_cast<flatbuffers::uoffset_t>(std::max<size_t>(1000, size / 4)));
+    if (!fb::VerifyProgramBuffer(verifier)) return internal_error("the program does not pass flatbuffers' verifier");
+    VerifiedProgram verified;
+    verified.header = {true, program_size, base, data_size};
+    verified.root = fb::GetProgram(finished);
+    if (const Status rules = check_rules(verified, {}); !rules)
+      return internal_error("the program breaks a rule of the file format: " + rules.error().message);
+  }
 
   std::byte head[kHeaderPosition + kHeaderSize] = {};
   std::memcpy(head, finished, kHeaderPosition);
@@ -338,7 +350,7 @@ Result<WriteStats> write(const Program& program, const std::filesystem::path& pa
   sink.write = [&](std::span<const std::byte> bytes) { return file->write(bytes); };
   sink.pad_to = [&](uint64_t offset) { return file->pad_to(offset); };
   sink.position = [&] { return file->position(); };
-  EL_TRY(const WriteStats stats, write_to(program, sink));
+  EL_TRY(const WriteStats stats, write_to(program, sink, true));
   EL_TRY_OK(file->commit());
   return stats;
 }
@@ -356,7 +368,7 @@ Result<std::vector<std::byte>> write_to_memory(const Program& program) {
     return Ok{};
   };
   sink.position = [&] { return static_cast<uint64_t>(bytes.size()); };
-  EL_TRY_OK(write_to(program, sink));
+  EL_TRY_OK(write_to(program, sink, false));
   return bytes;
 }
 
