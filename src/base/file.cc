@@ -63,13 +63,17 @@ void MappedFile::release(size_t first, size_t size) const {
 }
 
 Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
-  std::error_code ignored;
-  if (fs::is_directory(target, ignored))
-    return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
+  if (target.empty()) return usage_error("the name of the output file is empty");
   auto file = std::unique_ptr<AtomicFile>(new AtomicFile());
-  file->target_ = target;
+  // A link is followed, so that the file it names is replaced and not the link; a device or pipe is not replaced.
+  std::error_code ignored;
+  file->target_ = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target, ignored) : target;
+  const fs::file_status status = fs::status(file->target_, ignored);
+  if (fs::is_directory(status)) return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return input_error(fmt::format("{}: cannot write: is a device or pipe; give the name of a file", target.string()));
   // Beside the target, so that the rename stays on one file system.
-  std::string name = target.string() + ".tmp.XXXXXX";
+  std::string name = file->target_.string() + ".tmp.XXXXXX";
   file->fd_ = mkostemp(name.data(), O_CLOEXEC);
   if (file->fd_ < 0) return system_error(target, "cannot create");
   file->temporary_ = name;

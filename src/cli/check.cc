@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -89,6 +90,7 @@ Status compare_all(const std::string& what, const Arguments& got, const Argument
 }
 
 Result<Json> check(const CheckArgs& args) {
+  if (!(args.tolerance >= 0) || std::isinf(args.tolerance)) return usage_error("--tolerance takes a number from 0");
   EL_TRY_OK(runtime::set_threads(args.threads));
   EL_TRY(Form form, args.program.empty() ? lowered_form(args, args.recipe) : file_form(args.program));
   auto reference = lowered_form(args, "portable");

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 
@@ -33,7 +34,9 @@ int fail(const Error& error) {
 
 void warn(const std::string& sentence) { fmt::print(stderr, "edgelift: warning: {}\n", sentence); }
 void print_json(const nlohmann::ordered_json& json) { print_text(json.dump() + "\n"); }
-void print_text(const std::string& text) { fmt::print("{}", text); }
+void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+bool flush_output() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0), start_(now()) {}
 Progress::~Progress() {
@@ -58,6 +61,7 @@ Result<ir::Program> read_model(const std::string& path) {
 }
 
 Result<LowerOptions> lower_options(const LoweringArgs& args) {
+  if (!(args.max_error >= 0) || std::isinf(args.max_error)) return usage_error("--max-error takes a number from 0");
   LowerOptions options;
   options.recipe = args.recipe;
   if (args.lift >= 0) options.lift_scalars = args.lift != 0;
@@ -89,7 +93,18 @@ Result<partition::Lowered> lower_model(const LoweringArgs& args, LowerOptions op
 
 Result<LoweredModel> lower_and_emit(const LoweringArgs& args, LowerOptions options) {
   LoweredModel model;
+  options.observe = [inner = std::move(options.observe), missing = &model.missing_bytes](std::string_view stage,
+                                                                                         const ir::Program& program) {
+    if (stage == "import")
+      for (const auto& constant : program.constants)
+        if (constant->text.starts_with('@')) *missing = constant->name;
+    if (inner) inner(stage, program);
+  };
   EL_TRY(model.lowered, lower_model(args, std::move(options), &model));
+  if (!model.missing_bytes.empty())
+    return input_error(fmt::format(
+        "{}: the constant %{} stands in the text form by name only, without its elements; lower the .pt2 instead",
+        args.model, model.missing_bytes));
   const double start = now();
   emit::Options emission;
   emission.allow_missing_kernels = args.allow_missing_kernels;

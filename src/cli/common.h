@@ -16,6 +16,8 @@ int fail(const Error& error);
 void warn(const std::string& sentence);
 void print_json(const nlohmann::ordered_json& json);
 void print_text(const std::string& text);
+// False if something that was printed could not be written.
+bool flush_output();
 
 // Stage names on stderr while they last longer than a second, on a terminal only.
 class Progress {
@@ -32,6 +34,7 @@ class Progress {
 struct LoweredModel {
   partition::Lowered lowered;
   emit::Emitted emitted;
+  std::string missing_bytes;  // a constant of the text form that stands there by name only
   double read_seconds = 0, passes_seconds = 0, partition_seconds = 0, emit_seconds = 0;
 };
 

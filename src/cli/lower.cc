@@ -38,6 +38,10 @@ std::string top(const std::map<std::string, int>& counts, size_t most) {
 
 int run_lower(const LowerArgs& args) {
   const auto start = std::chrono::steady_clock::now();
+  std::error_code ignored;
+  if (std::filesystem::equivalent(args.model, args.output, ignored))
+    return fail(usage_error(fmt::format("{}: the output would replace the model", args.output)));
+  const uint64_t input_bytes = std::filesystem::file_size(args.model, ignored);
   auto options = lower_options(args);
   if (!options.ok()) return fail(options.error());
   Before before;
@@ -54,8 +58,6 @@ int run_lower(const LowerArgs& args) {
   const double total = std::chrono::duration<double>(end - start).count();
   const double writing = std::chrono::duration<double>(end - write_start).count() + model->emit_seconds;
   const Counts counts = count(model->lowered);
-  std::error_code ignored;
-  const uint64_t input_bytes = std::filesystem::file_size(args.model, ignored);
   if (args.json) {
     Json json;
     json["model"] = args.model;

@@ -1,4 +1,5 @@
 // The command line: parses options, calls one function a verb. Exit codes: 0 ok, 1 the input's fault, 2 usage, 3 ours.
+#include <csignal>
 #include <exception>
 
 #include <fmt/format.h>
@@ -25,7 +26,8 @@ void add_lowering(CLI::App* verb, LoweringArgs& args) {
                    "size, balanced (default) or speed: may convolution forms grow the weights");
   verb->add_option("--max-error", args.max_error, "largest error, relative to the output's range, that a form may add");
   verb->add_option("--max-delegate-weights", args.max_delegate_weights,
-                   "bytes of weights in one delegate; 0 = no limit");
+                   "bytes of weights in one delegate; 0 = no limit")
+      ->check(CLI::NonNegativeNumber);
   verb->add_flag("--allow-missing-kernels", args.allow_missing_kernels,
                  "write calls of kernels that the runtime lacks");
   verb->add_flag("--verify", args.verify, "run the verifier after every pass");
@@ -34,6 +36,8 @@ void add_lowering(CLI::App* verb, LoweringArgs& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file-size limit then is an error of write() like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("edgelift: from torch.export's .pt2 to ExecuTorch's .pte, in one delegate where that can be",
                "edgelift");
   app.require_subcommand(1);
@@ -63,8 +67,10 @@ int main(int argc, char** argv) {
   auto* check_verb = app.add_subcommand("check", "run the portable and the delegated form on the runtime and compare");
   add_lowering(check_verb, check);
   check_verb->add_option("program", check.program, "a .pte to check in place of a fresh lowering");
-  check_verb->add_option("-i,--input", check.inputs, "an input (.npy), once for each; random where not given");
-  check_verb->add_option("--expect", check.expected, "a recorded output (.npy), once for each");
+  check_verb->add_option("-i,--input", check.inputs, "an input (.npy), once for each; random where not given")
+      ->allow_extra_args(false);
+  check_verb->add_option("--expect", check.expected, "a recorded output (.npy), once for each")
+      ->allow_extra_args(false);
   check_verb->add_option("--tolerance", check.tolerance, "largest error relative to the output's range (default 1e-4)");
   check_verb->add_option("--threads", check.threads, "threads of the runtime");
   check_verb->add_option("--seed", check.seed, "seed of random inputs");
@@ -74,7 +80,8 @@ int main(int argc, char** argv) {
   RunArgs run;
   auto* run_verb = app.add_subcommand("run", "run a .pte on the ExecuTorch runtime");
   run_verb->add_option("program", run.program, "the .pte")->required();
-  run_verb->add_option("-i,--input", run.inputs, "an input: FILE.npy, or FILE.bin:f32[1,3,224,224]");
+  run_verb->add_option("-i,--input", run.inputs, "an input: FILE.npy, or FILE.bin:f32[1,3,224,224]")
+      ->allow_extra_args(false);
   run_verb->add_option("-o,--output", run.output, "directory for output0.npy …");
   run_verb->add_option("--method", run.method, "method to run (default forward)");
   run_verb->add_option("--threads", run.threads, "threads of the runtime");
@@ -111,7 +118,8 @@ int main(int argc, char** argv) {
   BenchArgs bench;
   auto* bench_verb = app.add_subcommand("bench", "time .pte files against each other, interleaved");
   bench_verb->add_option("files", bench.files, "the .pte files")->required();
-  bench_verb->add_option("-i,--input", bench.inputs, "an input (.npy), once for each; random where not given");
+  bench_verb->add_option("-i,--input", bench.inputs, "an input (.npy), once for each; random where not given")
+      ->allow_extra_args(false);
   bench_verb->add_option("--threads", bench.threads, "thread counts (default 1,2)");
   bench_verb->add_option("--iterations", bench.iterations, "runs of each file (default 50)");
   bench_verb->add_option("--loader", bench.loader, "mmap (default), file");
@@ -122,7 +130,8 @@ int main(int argc, char** argv) {
   auto* profile_verb = app.add_subcommand("profile", "time each operator of a .pte on the runtime");
   profile_verb->add_option("program", profile.program, "the .pte")->required();
   profile_verb->add_option("--model", profile.model, "the .pt2 it was lowered from, for source lines");
-  profile_verb->add_option("-i,--input", profile.inputs, "an input (.npy), once for each; random where not given");
+  profile_verb->add_option("-i,--input", profile.inputs, "an input (.npy), once for each; random where not given")
+      ->allow_extra_args(false);
   profile_verb->add_option("--threads", profile.threads, "threads (default 1)");
   profile_verb->add_option("--iterations", profile.iterations,
                            "runs (default 20); the minimum of each operator counts");
@@ -154,5 +163,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     return fail(edgelift::internal_error(fmt::format("unexpected: {}", error.what())));
   }
+  if (!flush_output()) return fail(edgelift::input_error("standard output: cannot write"));
   return code;
 }

@@ -117,7 +117,8 @@ int run_profile(const ProfileArgs& args) {
     table_rows = {{"slowest in delegates", "handle", "ms", "share", "source"}};
     for (const Row* row : slow)
       table_rows.push_back({row->event.name, fmt::format("{}", row->event.delegate_handle),
-                            fmt::format("{:.3f}", row->ms), fmt::format("{:.1f}%", 100 * row->ms / inside),
+                            fmt::format("{:.3f}", row->ms),
+                            inside > 0 ? fmt::format("{:.1f}%", 100 * row->ms / inside) : "-",
                             row->source.empty() ? row->module : row->source});
     text += "\n" + table(table_rows);
   }

@@ -43,7 +43,7 @@ Result<xnn::Target> tune(const TuneArgs& args) {
   }
   runtime::TuneOptions options;
   options.iterations = args.iterations;
-  options.progress = [](const std::string& line) { print_text(line + "\n"); };
+  options.progress = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   EL_TRY(auto target, runtime::tune(shapes, options));
   target.name = args.name;
   target.machine = machine();

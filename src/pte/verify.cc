@@ -130,6 +130,9 @@ class SegmentRules {
       if (named.segment_index() >= count(root.segments()))
         return input_error(fmt::format("named data '{}' is in segment {}, there are {}", text(named.key()),
                                        named.segment_index(), count(root.segments())));
+      if (root.segments()->Get(named.segment_index())->size() == 0)
+        return input_error(
+            fmt::format("named data '{}' is in segment {}, which is empty", text(named.key()), named.segment_index()));
     }
     return Ok{};
   }

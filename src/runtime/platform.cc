@@ -143,6 +143,8 @@ bool threads_started() { return pool_started; }
 
 Status set_threads(int threads) {
   if (threads < 0) return usage_error(fmt::format("{} threads: give 1 or more, or 0 for one a core", threads));
+  constexpr int kMostThreads = 1024;
+  if (threads > kMostThreads) return usage_error(fmt::format("{} threads: at most {}", threads, kMostThreads));
   if (threads == 0) return Ok{};
   if (open_sessions != 0)
     return internal_error(

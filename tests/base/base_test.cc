@@ -2,6 +2,8 @@
 #include <fstream>
 #include <limits>
 
+#include <sys/stat.h>
+
 #include <gtest/gtest.h>
 
 #include "base/file.h"
@@ -128,6 +130,20 @@ TEST(AtomicFile, NamesPathAndReason) {
   ASSERT_FALSE(file.ok());
   EXPECT_NE(file.error().message.find("/nonexistent-dir/x: cannot create: No such file"), std::string::npos);
   EXPECT_EQ(file.error().kind, ErrorKind::Input);
+}
+
+TEST(AtomicFile, ReplacesFilesOnly) {
+  const auto dir = testing::scratch_dir();
+  std::filesystem::create_symlink(dir / "real", dir / "link");
+  ASSERT_TRUE(write_file(dir / "real", "old").ok());
+  ASSERT_TRUE(write_file(dir / "link", "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+  EXPECT_EQ(*read_file(dir / "real"), "new");
+  ASSERT_EQ(mkfifo((dir / "pipe").c_str(), 0600), 0);
+  const Status pipe = write_file(dir / "pipe", "text");
+  ASSERT_FALSE(pipe.ok());
+  EXPECT_NE(pipe.error().message.find("is a device or pipe"), std::string::npos);
+  EXPECT_FALSE(write_file("", "text").ok());
 }
 
 SymInt symbol(const char* name, int64_t lo, int64_t hi) {
