@@ -451,6 +451,41 @@ TEST(Emit, FramesCarrySourceLinesOnlyWhenAsked) {
   EXPECT_EQ(start(text, options).program.plans[0].frames.size(), 1u);
 }
 
+TEST(Emit, SlicesInOnePieceCostNothing) {
+  Running r = start(R"(program { fn forward(%x: f32[6,2]) {
+    %a = relu %x : f32[6,2]
+    %s = slice.Tensor %a, 0, 2, 4 : f32[2,2]
+    %t = select.int %a, 0, -1 : f32[2]
+    %p, %q = split_with_sizes %a, [1,5] : (f32[1,2], f32[5,2])
+    %g = slice.Tensor %a, 1, 1, 2 : f32[6,1]
+    %n = neg %q : f32[5,2]
+    return %s, %t, %p, %n, %g
+  } })");
+  const auto out = r.run({f32({6, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})});
+  EXPECT_EQ(floats(out[0]), (Floats{4, 5, 6, 7}));
+  EXPECT_EQ(floats(out[1]), (Floats{10, 11}));
+  EXPECT_EQ(floats(out[2]), (Floats{0, 1}));
+  EXPECT_EQ(floats(out[3]), (Floats{-2, -3, -4, -5, -6, -7, -8, -9, -10, -11}));
+  EXPECT_EQ(floats(out[4]), (Floats{1, 3, 5, 7, 9, 11}));
+  EXPECT_EQ(r.calls(), (Names{"aten::relu.out", "aten::slice_copy.Tensor_out", "aten::neg.out"}));
+}
+
+TEST(Emit, AnOperandIsOverwrittenOnlyWhenNobodyReadsItAgain) {
+  Running r = start(R"(program { fn forward(%x: f32[8]) {
+    %a = neg %x : f32[8]
+    %half = slice.Tensor %a, 0, 4, 8 : f32[4]
+    %b = relu %a : f32[8]
+    %c = add.Tensor %b, %b : f32[8]
+    %d = exp %half : f32[4]
+    return %c, %d
+  } })");
+  const auto out = r.run({f32({8}, {1, -1, 2, -2, 0, 0, -3, 0})});
+  EXPECT_EQ(floats(out[0]), (Floats{0, 2, 0, 4, 0, 0, 6, 0}));
+  EXPECT_EQ(floats(out[1])[0], 1);
+  EXPECT_NEAR(floats(out[1])[2], 20.0855, 1e-3);
+  EXPECT_EQ(r.memory.arena_bytes, 64u + 64u);  // two tensors of eight, the second over the input's end
+}
+
 TEST(Emit, SeveralMethodsShareConstants) {
   auto result = emitted(R"(program {
     const %c : f32[100] = random(seed=1)

@@ -232,6 +232,13 @@ TEST_P(BrokenProgram, IsRefused) {
   EXPECT_FALSE(read_bytes(bytes).ok());
   const auto owner = std::make_shared<std::vector<std::byte>>(bytes);
   EXPECT_FALSE(runtime::Session::open(*owner, owner).ok());
+  // The writer of files holds the program against the same rules: a defect of ours, and nothing is left behind.
+  const std::filesystem::path dir = testing::scratch_dir();
+  const auto written = write(program, dir / "m.pte");
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().kind, ErrorKind::Internal);
+  EXPECT_NE(written.error().message.find(GetParam().message), std::string::npos) << written.error().message;
+  EXPECT_TRUE(std::filesystem::is_empty(dir));
 }
 
 INSTANTIATE_TEST_SUITE_P(
