@@ -68,13 +68,13 @@ class LoadedSession final : public Session {
     const std::vector<std::string> names = methods();
     if (std::find(names.begin(), names.end(), name) == names.end())
       return input_error(fmt::format("the program has no method '{}'; it has: {}", name, fmt::join(names, ", ")));
+    EL_TRY_OK(set_backend_options());
     EL_TRY(std::unique_ptr<Method> method, load_method(*program_, std::string(name), options_));
     return methods_.emplace(name, std::move(method)).first->second.get();
   }
 
  private:
   Status load_program() {
-    EL_TRY_OK(set_backend_options());
     return guarded("loading", [&]() -> Status {
       const LogCapture log;
       const auto strictness =
@@ -86,12 +86,23 @@ class LoadedSession final : public Session {
     });
   }
 
+  // The options are the process's and a delegate reads them when it is created, so they are set for each method anew.
+  // Read back, for a backend takes options that it does not know without a word.
   Status set_backend_options() const {
-    et::BackendOptions<1> options;
     const LogCapture log;
+    et::BackendOptions<1> options;
     et::Error error = options.set_option("weight_cache_enabled", options_.weight_cache);
     if (error == et::Error::Ok) error = et::set_option("XnnpackBackend", options.view());
     if (error != et::Error::Ok) return runtime_error("setting the options of the XNNPACK backend", error, log);
+    et::BackendOptions<1> set;
+    error = set.set_option("weight_cache_enabled", !options_.weight_cache);
+    if (error == et::Error::Ok) error = et::get_option("XnnpackBackend", set.view());
+    if (error != et::Error::Ok) return runtime_error("reading the options of the XNNPACK backend", error, log);
+    const bool* const enabled = std::get_if<bool>(&set.view()[0].value);
+    if (enabled == nullptr || *enabled != options_.weight_cache)
+      return input_error(
+          fmt::format("this build of the runtime cannot switch the weight cache of XNNPACK {}: the option is not taken",
+                      options_.weight_cache ? "on" : "off"));
     return Ok{};
   }
 
