@@ -47,12 +47,15 @@ constexpr Entry kEntries[] = {
     {"multinomial", random},
     {"normal.float_float", random},
     {"normal_functional", random},
-    {"normal", random},
+    {"normal.Tensor_float", random},
+    {"normal.float_Tensor", random},
+    {"normal.Tensor_Tensor", random},
     {"uniform", random},
     {"exponential", random},
     {"randint", random},
     {"randint.low", random},
     {"randint_like", random},
+    {"randint_like.low_dtype", random},
     {"randperm", random},
 };
 
