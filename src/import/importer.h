@@ -36,6 +36,8 @@ struct Target {
 Target parse_target(std::string_view target);
 // The index of the sub-graph among the inputs of a higher-order operator that is inlined; nullopt: it is refused.
 std::optional<size_t> inlined_graph(const Target& target, const RawNode& node);
+// Higher-order operators whose sub-graphs are inlined as branches or unrolled as loops (control.cc).
+bool is_control_flow(std::string_view name);
 // Operators whose result is a size, or which only check sizes: they have no node in ir.
 bool is_size_operator(std::string_view name);
 bool is_size_check(std::string_view name);
@@ -102,7 +104,6 @@ class Importer {
   Result<std::vector<ir::Type>> infer(const ir::Op& op, const std::vector<ir::Arg>& args) const;
   Status number_node(const RawNode& raw, std::string_view function, Scope& scope);
   Status size_node(const RawNode& raw, Scope& scope);
-  Status inlined_node(const RawNode& raw, size_t graph_index, Scope& scope);
   Status define(Scope& scope, std::string_view name, Bound bound);
   Status define_number(const RawNode& raw, SymValue computed, Scope& scope);
   Status result_types(const RawNode& raw, const ir::Op& op, const std::vector<ir::Type>& inferred, Scope& scope,
@@ -110,6 +111,19 @@ class Importer {
   Result<ir::Type> check_type(const RawTensorMeta& meta, const ir::Type& inferred, std::string_view name);
   Status bind_results(const RawNode& raw, ir::Node& node, const std::vector<std::string_view>& names, Scope& scope);
   void track_writes(const ir::Node& node);
+
+  // --- control.cc ---
+  Status inlined_node(const RawNode& raw, size_t graph_index, Scope& scope);
+  Status cond_node(const RawNode& raw, Scope& scope);
+  Status loop_node(const RawNode& raw, bool is_scan, Scope& scope);
+  Status operands(const RawArg& raw, Scope& scope, std::vector<Bound>& out);
+  Result<std::vector<Bound>> inline_graph(const RawGraph& sub, const std::vector<Bound>& given);
+  Status define_all(const RawNode& raw, const std::vector<Bound>& results, Scope& scope);
+  Result<ir::Value*> tensor_of(const Bound& bound, std::string_view what);
+  Result<ir::Value*> emit(std::string_view name, std::vector<ir::Arg> args, std::string wish, std::string_view recorded,
+                          Scope& scope);
+  Status check_region(const ir::Node* before, std::string_view what, bool speculative);
+  Result<int64_t> step_count(const std::vector<ir::Value*>& xs);
 
   // --- args.cc ---
   Result<std::vector<ir::Arg>> arguments(const RawNode& raw, const ir::Op& op, Scope& scope);
@@ -135,6 +149,7 @@ class Importer {
   Here here_;
   uint32_t node_index_ = 0;
   int depth_ = 0;
+  size_t unrolled_nodes_ = 0;
 
   std::unordered_map<std::string_view, Resolved> resolved_;
   std::vector<Unsupported> unsupported_;

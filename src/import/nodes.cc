@@ -64,6 +64,8 @@ Status Importer::node(const RawNode& raw, Scope& scope) {
       if (resolved.is_size) return size_node(raw, scope);
       return operator_node(raw, *resolved.op, scope);
     case Target::Kind::HigherOrder:
+      if (resolved.target.name == "cond") return cond_node(raw, scope);
+      if (is_control_flow(resolved.target.name)) return loop_node(raw, resolved.target.name == "scan", scope);
       return inlined_node(raw, inlined_graph(resolved.target, raw).value(), scope);
     case Target::Kind::Number:
       return number_node(raw, resolved.target.name, scope);
@@ -124,57 +126,6 @@ Status Importer::define_number(const RawNode& raw, SymValue computed, Scope& sco
   Bound bound;
   bound.number = std::move(computed);
   return define(scope, out->name, std::move(bound));
-}
-
-Status Importer::inlined_node(const RawNode& raw, size_t graph_index, Scope& scope) {
-  const RawGraph& sub = *std::get<GraphArg>(raw.inputs[graph_index].value).graph;
-  const size_t operands = raw.inputs.size() - graph_index - 1;
-  if (sub.inputs.size() != operands) {
-    return fail(fmt::format("the sub-graph has {} inputs, {} operands are given", sub.inputs.size(), operands));
-  }
-  Scope inner;
-  inner.raw = &sub;
-  for (size_t i = 0; i < operands; ++i) {
-    const RawArg& operand = raw.inputs[graph_index + 1 + i].value;
-    const RawArg& input = sub.inputs[i];
-    if (const auto* tensor = std::get_if<TensorArg>(&input)) {
-      const auto* given = std::get_if<TensorArg>(&operand);
-      if (given == nullptr)
-        return fail(fmt::format("operand {} is {}, the sub-graph takes a tensor", i, tag_of(operand)));
-      EL_TRY(const Bound* const bound, lookup(given->name, scope));
-      EL_TRY_OK(define(inner, tensor->name, *bound));
-    } else if (const auto* symbolic = std::get_if<SymArg>(&input); symbolic != nullptr && symbolic->is_name()) {
-      EL_TRY(SymValue number, number_of(operand, scope));
-      Bound bound;
-      bound.number = std::move(number);
-      EL_TRY_OK(define(inner, symbolic->name, std::move(bound)));
-    }
-  }
-  EL_TRY_OK(build(sub, inner));
-
-  const auto names = [](const std::vector<RawArg>& args) {
-    std::vector<std::string_view> out;
-    for (const RawArg& arg : args) {
-      if (const auto* tensor = std::get_if<TensorArg>(&arg))
-        out.push_back(tensor->name);
-      else if (const auto* list = std::get_if<TensorsArg>(&arg))
-        out.insert(out.end(), list->names.begin(), list->names.end());
-      else if (const auto* symbolic = std::get_if<SymArg>(&arg))
-        out.push_back(symbolic->name);
-      else
-        out.emplace_back();
-    }
-    return out;
-  };
-  const std::vector<std::string_view> from = names(sub.outputs), to = names(raw.outputs);
-  if (from.size() != to.size())
-    return fail(fmt::format("the sub-graph has {} outputs, the node {}", from.size(), to.size()));
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (to[i].data() == nullptr) continue;  // None
-    EL_TRY(const Bound* const bound, lookup(from[i], inner));
-    EL_TRY_OK(define(scope, to[i], *bound));
-  }
-  return Ok{};
 }
 
 Result<ir::Type> Importer::check_type(const RawTensorMeta& meta, const ir::Type& inferred, std::string_view name) {

@@ -89,12 +89,19 @@ void Importer::find_unsupported(const RawGraph& graph) {
         }
         break;
       case Target::Kind::HigherOrder:
-        if (const auto index = inlined_graph(resolved.target, node)) {
+        if (is_control_flow(resolved.target.name)) {
+          for (const RawNamedArg& named : node.inputs)
+            if (const auto* sub = std::get_if<GraphArg>(&named.value)) find_unsupported(*sub->graph);
+        } else if (const auto index = inlined_graph(resolved.target, node)) {
           find_unsupported(*std::get<GraphArg>(node.inputs[*index].value).graph);
         } else {
-          const bool autocast = resolved.target.name == "wrap_with_autocast";
+          const std::string& name = resolved.target.name;
           note_unsupported(
-              node, fmt::format("higher_order::{}{}", resolved.target.name, autocast ? " (enabled autocast)" : ""));
+              node, fmt::format("higher_order::{}{}", name,
+                                name == "wrap_with_autocast" ? " (enabled autocast)"
+                                : name == "while_loop"       ? " (how often it runs depends on data, so that it cannot "
+                                                               "be unrolled)"
+                                                             : ""));
         }
         break;
       case Target::Kind::Number:
