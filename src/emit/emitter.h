@@ -62,7 +62,7 @@ class MethodEmitter {
 
   // finish.cc
   Status outputs();
-  int32_t copy_of(int32_t from, const std::vector<uint8_t>& dim_order);
+  int32_t copy_of(int32_t from, std::vector<uint8_t> dim_order);
   void place(MemoryPlan& memory);
 
   const std::vector<xnn::Graph>& graphs_;

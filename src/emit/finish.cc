@@ -15,7 +15,8 @@ constexpr uint64_t kArenaTail = 64;
 
 }  // namespace
 
-int32_t MethodEmitter::copy_of(int32_t from, const std::vector<uint8_t>& dim_order) {
+// The dim order by value: it may stand in a tensor that moves when another is added.
+int32_t MethodEmitter::copy_of(int32_t from, std::vector<uint8_t> dim_order) {
   const int32_t to = values_.add_in_new_block(bare(from, dim_order));
   if (dim_order == values_.tensor(from).dim_order && std::is_sorted(dim_order.begin(), dim_order.end())) {
     caller_.call("aten::clone.out", {from, values_.null(), to, to});
@@ -57,7 +58,7 @@ Status MethodEmitter::outputs() {
   };
   for (Write& write : writes) {
     write.source = save(write.source);
-    const std::vector<uint8_t>& order = values_.tensor(write.target).dim_order;
+    const std::vector<uint8_t> order = values_.tensor(write.target).dim_order;
     if (values_.tensor(write.source).dim_order != order) write.source = copy_of(write.source, order);
   }
   for (const ir::OutputSpec& output : graph_.outputs()) {

@@ -317,7 +317,8 @@ void MethodEmitter::report_missing(const ops::OpRecord& record, const std::strin
 // A tensor with the elements of another in another dim order.
 void MethodEmitter::convert(int32_t from, int32_t to) {
   std::vector<int32_t> order;
-  for (const uint8_t dim : values_.tensor(to).dim_order) order.push_back(values_.integer(dim));
+  const std::vector<uint8_t> dims = values_.tensor(to).dim_order;
+  for (const uint8_t dim : dims) order.push_back(values_.integer(dim));
   caller_.call("dim_order_ops::_to_dim_order_copy.out",
                {from, values_.flag(false), values_.int_list(std::move(order)), to, to});
 }
