@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
     } else if (arg.starts_with("--runs=")) {
       most_runs = std::stoull(arg.substr(7));
     } else if (std::filesystem::is_directory(arg)) {
-      for (const auto& entry : std::filesystem::directory_iterator(arg))
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(arg))
         if (entry.is_regular_file()) files.push_back(entry.path());
     } else {
       files.emplace_back(arg);

@@ -466,6 +466,22 @@ class Parser {
     sign("}");
   }
 
+  // Arguments that no exported program has can break what a shape rule takes for granted; here they are the text's
+  // fault.
+  Result<std::vector<Type>> infer(const Op& op, const std::vector<Arg>& args, size_t where) const {
+    try {
+      return ops_.infer(op, args);
+    } catch (const Bug&) {
+      fail_at(where, op.text_name() + ": the shape rule does not take these arguments");
+    }
+  }
+
+  Value* use_tensor(const std::string& name) {
+    Value* value = use(name);
+    if (!value->type.is_tensor()) fail("%" + name + " is of type " + value->type.str() + ", a tensor is expected");
+    return value;
+  }
+
   void statement() {
     std::vector<std::string> names;
     skip();
@@ -482,7 +498,7 @@ class Parser {
     const Op* op = ops_.find(op_name);
     if (op == nullptr) fail_at(op_at, "unknown operator " + op_name);
     std::vector<Arg> args = arguments(*op);
-    auto types = ops_.infer(*op, args);
+    auto types = infer(*op, args, op_at);
     if (!types.ok()) fail_at(op_at, op_name + ": " + types.error().message);
     std::vector<Type> declared;
     if (!names.empty()) {
@@ -585,12 +601,12 @@ class Parser {
     switch (spec.kind) {
       case K::Tensor:
       case K::OptTensor:
-        if (at_ < text_.size() && text_[at_] == '%') return use(value_name());
+        if (at_ < text_.size() && text_[at_] == '%') return use_tensor(value_name());
         numbers_for_tensors_ = true;
         return scalar();
       case K::TensorList:
       case K::OptTensorList:
-        return list<ValueList>([&]() -> Value* { return accept_word("none") ? nullptr : use(value_name()); });
+        return list<ValueList>([&]() -> Value* { return accept_word("none") ? nullptr : use_tensor(value_name()); });
       case K::Int:
       case K::OptInt:
         return size();
