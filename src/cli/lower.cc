@@ -94,8 +94,9 @@ int run_lower(const LowerArgs& args) {
                  {"bytes", human_bytes(input_bytes), human_bytes(written->bytes)},
                  {"activations", "", human_bytes(arena)}});
   if (!counts.portable.empty())
-    text += fmt::format("\noutside the delegate: {}\n(`edgelift explain {}` gives the reason for each)\n",
-                        top(counts.portable, 8), args.model);
+    text +=
+        fmt::format("\noutside the delegate: {}\n(`edgelift explain {}{}` gives the reason for each)\n",
+                    top(counts.portable, 8), args.model, args.recipe == "xnnpack" ? "" : " --recipe " + args.recipe);
   text += fmt::format("\n{:.1f} ms: read {:.1f}, passes {:.1f}, partition {:.1f}, write {:.1f}; peak memory {}\n",
                       total * 1e3, model->read_seconds * 1e3, model->passes_seconds * 1e3,
                       model->partition_seconds * 1e3, writing * 1e3, human_bytes(peak_rss_bytes()));
