@@ -1,0 +1,181 @@
+// The command line as other tools see it: exit codes, what is printed where, and that nothing partial is left behind.
+#include <sys/wait.h>
+#include <array>
+#include <cstdio>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "testing.h"
+
+namespace edgelift::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Ended {
+  int code = -1;  // 128 + signal where one ended it
+  std::string out, error;
+};
+
+Ended edgelift(const std::string& arguments, const std::string& prefix = "") {
+  const fs::path dir = scratch_dir();
+  const std::string command = prefix + (build_dir() / "bin" / "edgelift").string() + " " + arguments + " >" +
+                              (dir / "out").string() + " 2>" + (dir / "err").string();
+  const int status = std::system(("bash -c '" + command + "'").c_str());
+  Ended run;
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  run.out = *read_file(dir / "out");
+  run.error = *read_file(dir / "err");
+  return run;
+}
+
+std::string model(const char* name) { return (source_dir() / "tests" / "models" / name / "model.pt2").string(); }
+std::string input(const char* name, int i = 0) {
+  return (source_dir() / "tests" / "models" / name / ("in" + std::to_string(i) + ".npy")).string();
+}
+
+TEST(Cli, LowerPrintsTheContractsJson) {
+  const fs::path out = scratch_dir() / "m.pte";
+  const Ended run = edgelift("lower " + model("vit") + " -o " + out.string() + " --json");
+  ASSERT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(run.error, "");
+  const auto json = nlohmann::json::parse(run.out);
+  for (const char* key :
+       {"model", "recipe", "delegates", "portable", "delegated", "bytes", "seconds", "peak_rss_bytes"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  for (const char* key : {"read", "passes", "partition", "write", "total"})
+    EXPECT_TRUE(json["seconds"].contains(key)) << key;
+  EXPECT_EQ(json["bytes"]["output"], fs::file_size(out));
+  EXPECT_EQ(json["delegates"], 1);
+  EXPECT_TRUE(json["portable"].empty());
+}
+
+TEST(Cli, RunWritesOutputsInOrder) {
+  const fs::path dir = scratch_dir();
+  ASSERT_EQ(edgelift("lower " + model("detector_head") + " -o " + (dir / "m.pte").string() + " --quiet").code, 0);
+  const Ended run = edgelift("run " + (dir / "m.pte").string() + " -i " + input("detector_head") + " -o " +
+                             (dir / "o").string() + " --json");
+  ASSERT_EQ(run.code, 0) << run.error;
+  const auto json = nlohmann::json::parse(run.out);
+  for (size_t i = 0; i < json["outputs"].size(); ++i)
+    EXPECT_TRUE(fs::exists(dir / "o" / ("output" + std::to_string(i) + ".npy"))) << i;
+}
+
+struct Bad {
+  const char* name;
+  const char*
+      arguments;  // M: a model, O: an output path, T: a truncated model, G: a file of rubbish, P: a .pte, D: a folder
+  int code;
+  const char* says;
+};
+
+class BadInput : public ::testing::TestWithParam<Bad> {};
+
+std::string filled(const char* pattern, const fs::path& dir) {
+  std::string out;
+  for (const char* c = pattern; *c != 0; ++c) {
+    const bool word = (c == pattern || c[-1] == ' ') && (c[1] == ' ' || c[1] == 0 || c[1] == '/');
+    switch (word ? *c : 0) {
+      case 'M':
+        out += model("resnet_basic");
+        break;
+      case 'O':
+        out += (dir / "out.pte").string();
+        break;
+      case 'T':
+        out += (dir / "truncated.pt2").string();
+        break;
+      case 'G':
+        out += (dir / "rubbish").string();
+        break;
+      case 'P':
+        out += (dir / "good.pte").string();
+        break;
+      case 'D':
+        out += dir.string();
+        break;
+      case 'I':
+        out += input("resnet_basic");
+        break;
+      case 'W':
+        out += input("llama");
+        break;
+      default:
+        out += *c;
+    }
+  }
+  return out;
+}
+
+TEST_P(BadInput, IsRefusedClearly) {
+  const fs::path dir = scratch_dir();
+  const std::string whole = *read_file(model("resnet_basic"));
+  ASSERT_TRUE(write_file(dir / "truncated.pt2", whole.substr(0, whole.size() / 2)).ok());
+  ASSERT_TRUE(write_file(dir / "rubbish", std::string(5000, 'x')).ok());
+  ASSERT_EQ(edgelift("lower " + model("resnet_basic") + " -o " + (dir / "good.pte").string() + " --quiet").code, 0);
+  const Ended run = edgelift(filled(GetParam().arguments, dir));
+  EXPECT_EQ(run.code, GetParam().code) << run.error;
+  EXPECT_TRUE(run.error.starts_with("edgelift: error: ")) << run.error;
+  EXPECT_NE(run.error.find(GetParam().says), std::string::npos) << run.error;
+  EXPECT_EQ(run.out, "");
+  size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(dir)) files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 3u) << "something was left behind";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, BadInput,
+                         ::testing::Values(Bad{"TruncatedZip", "lower T -o O", 1, "truncated.pt2"},
+                                           Bad{"NotAnArchive", "lower G -o O", 1, "rubbish"},
+                                           Bad{"Folder", "lower D -o O", 1, "not a regular file"},
+                                           Bad{"Missing", "lower D/none.pt2 -o O", 1, "No such file"},
+                                           Bad{"Program", "lower P -o O", 1, "good.pte"},
+                                           Bad{"MissingFolder", "lower M -o D/none/out.pte", 1, "No such file"},
+                                           Bad{"Device", "lower M -o /dev/full", 1, "is a device or pipe"},
+                                           Bad{"UnknownRecipe", "lower M -o O --recipe best", 2, "unknown recipe"},
+                                           Bad{"UnknownPass", "lower M -o O --passes lift-scalar", 2, "lift-scalars"},
+                                           Bad{"UnknownTarget", "lower M -o O --target moon", 2, "unknown target"},
+                                           Bad{"UnknownOption", "lower M -o O --wrong", 2, "--wrong"},
+                                           Bad{"NoOutput", "lower M", 2, "--output"},
+                                           Bad{"WrongInput", "run P -i W", 1, "input 0"},
+                                           Bad{"NoInput", "run P", 2, "takes 1 tensor input"},
+                                           Bad{"RubbishInput", "run P -i G", 1, "rubbish"},
+                                           Bad{"RubbishProgram", "run G -i I", 1, "rubbish"},
+                                           Bad{"TooManyThreads", "run P -i I --threads 99999", 2, "at most 1024"},
+                                           Bad{"Tolerance", "check M --tolerance nan", 2, "--tolerance"}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Cli, AFullDiskLeavesNoFile) {
+  const fs::path dir = scratch_dir();
+  const Ended run = edgelift("lower " + model("mobilebert") + " -o " + (dir / "m.pte").string(), "ulimit -f 20; ");
+  EXPECT_EQ(run.code, 1) << run.error;
+  EXPECT_NE(run.error.find("cannot write"), std::string::npos) << run.error;
+  EXPECT_TRUE(fs::is_empty(dir));
+}
+
+TEST(Cli, CheckFindsTheFirstDifference) {
+  const Ended run = edgelift("check " + model("resnet_basic") + " -i " + input("resnet_basic") + " --expect " +
+                             input("resnet_basic") + " --json");
+  EXPECT_EQ(run.code, 1);
+  const fs::path out = source_dir() / "tests" / "models" / "resnet_basic" / "out0.npy";
+  const Ended good =
+      edgelift("check " + model("resnet_basic") + " -i " + input("resnet_basic") + " --expect " + out.string());
+  EXPECT_EQ(good.code, 0) << good.out << good.error;
+}
+
+TEST(Cli, ExplainGivesReasons) {
+  const Ended run = edgelift("explain " + model("llama") + " --json");
+  ASSERT_EQ(run.code, 0) << run.error;
+  size_t outside = 0;
+  const auto json = nlohmann::json::parse(run.out);
+  for (const auto& row : json["operators"]) {
+    if (row["delegated"].get<bool>()) continue;
+    ++outside;
+    EXPECT_GT(row["reason"].get<std::string>().size(), 10u);
+  }
+  EXPECT_EQ(outside, 1u);
+}
+
+}  // namespace
+}  // namespace edgelift::testing
