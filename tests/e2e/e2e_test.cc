@@ -101,9 +101,8 @@ TEST_P(Recorded, Models) {
 
 // The small programs on which other tools fail.
 TEST_P(Recorded, HardCases) {
-  if (!shared_dir()) GTEST_SKIP() << "the shared cases are not here: 52 programs skipped";
   size_t refused = 0;
-  for (const fs::path& folder : recorded_cases(*shared_dir() / "cases")) {
+  for (const fs::path& folder : recorded_cases(source_dir() / "tests" / "cases")) {
     double tolerance = 1e-4;
     std::ifstream source(folder / "source.py");
     for (std::string line; std::getline(source, line);)
