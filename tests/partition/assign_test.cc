@@ -1,6 +1,5 @@
 // Properties of the two ways of forming partitions, on random programs, against plain and slow definitions of them.
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "random_dag.h"
@@ -229,16 +228,13 @@ TEST(Limits, ExternalValuesStayBelowTheRuntimesLimit) {
   expect_schedule(dag, partition, partition::schedule(dag, partition));
 }
 
-// Far from a benchmark: a quadratic step would take minutes here.
-TEST(Levels, LinearInNodes) {
+// A step that looks at all pairs of these nodes would not come back.
+TEST(Levels, SchedulesAHundredThousandNodes) {
   RandomDag random = random_dag(1, 100000, 70, 50);
-  const auto start = std::chrono::steady_clock::now();
   const Dag dag = partition::make_dag(random.graph());
   std::vector<int32_t> partition = partition::assign_levels(dag, random.accepted);
   const std::vector<uint32_t> order = partition::schedule(dag, partition);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_EQ(order.size(), 100000u);
-  EXPECT_LT(seconds, 5);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Each rewrite on the smallest graph that shows it, as text before and after; the values are compared on the runtime.
-#include <chrono>
 
 #include "make.h"
 
@@ -272,8 +271,9 @@ TEST(Layout, OutputsKeepTheirDims) {
   EXPECT_EQ(count(better, Kind::StaticTranspose), 2u);
 }
 
-TEST(Layout, LargeGraphsTakeLinearTime) {
-  const auto seconds = [](int blocks) {
+// A step that looks at all pairs of 100000 nodes would not come back.
+TEST(Layout, LargeGraphsKeepOneLayout) {
+  const auto transposes = [](int blocks) {
     Maker m;
     uint32_t x = m.input({1, 8, 4, 4});
     const uint32_t w = m.packed({8, 1, 1, 8});
@@ -284,12 +284,11 @@ TEST(Layout, LargeGraphsTakeLinearTime) {
       if (i % 7 == 0) x = m.op(Kind::Softmax, {x});
     }
     m.output(x);
-    const auto start = std::chrono::steady_clock::now();
     EXPECT_TRUE(xnn::optimize(m.graph, {}).ok());
     EXPECT_TRUE(xnn::verify(m.graph).ok());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return count(m.graph, Kind::StaticTranspose);
   };
-  EXPECT_LT(seconds(20000), 5);  // 100000 nodes; a quadratic step would take minutes
+  EXPECT_LT(transposes(20000), 40000u);
 }
 
 }  // namespace
