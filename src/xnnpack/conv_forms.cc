@@ -144,6 +144,26 @@ const TensorData* bias_of(const Graph& graph, const Node& node) {
   return node.inputs[2] == kInvalid ? nullptr : &graph.values[node.inputs[2]].data;
 }
 
+// Tiles of m x m outputs, and the columns of the padded input: one block more than there are tiles, for the last tile
+// reads two rows and columns of it.
+struct Tiling {
+  int64_t rows, columns, padded_width;
+};
+
+Tiling tiling_of(const Shape& s, int64_t m) {
+  const int64_t rows = (s.out_h + m - 1) / m, columns = (s.out_w + m - 1) / m;
+  return {rows, columns, (columns + 1) * m};
+}
+
+// The padded input as blocks of m rows.
+uint32_t blocked_input(Writer& w, const Node& node, const Shape& s, int64_t m) {
+  const Tiling tiling = tiling_of(s, m);
+  const int64_t padded_height = (tiling.rows + 1) * m, top = node.window.pad_top, left = node.window.pad_left;
+  const uint32_t padded =
+      w.pad(node.inputs[0], {0, top, left, 0}, {0, padded_height - s.h - top, tiling.padded_width - s.w - left, 0});
+  return w.reshape(padded, {s.n, tiling.rows + 1, m, tiling.padded_width * s.ic});
+}
+
 // The index of the transform-domain element that reaches every output of the tile with coefficient one: where a bias
 // may be added once. For both F(2) and F(4) column 1 of A^T is all ones, so it is (1, 1).
 constexpr int kBiasRow = 1;
@@ -153,14 +173,10 @@ void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Nod
   const int t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
-  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
-  const Window& window = node.window;
+  const auto [th, tw, pw] = tiling_of(s, m);
   const int64_t tiles = s.n * th * tw;
 
-  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
-                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
-  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  const uint32_t blocked = blocked_input(w, node, s, m);
   std::vector<uint32_t> rows;
   for (int i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
   LinearCombination row_transform(w, rows);
@@ -212,14 +228,10 @@ void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& 
   const int64_t t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
-  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
-  const Window& window = node.window;
+  const auto [th, tw, pw] = tiling_of(s, m);
   const int64_t nh = s.n * th, tiles = nh * tw;
 
-  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
-                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
-  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  const uint32_t blocked = blocked_input(w, node, s, m);
   std::vector<uint32_t> rows;
   for (int64_t i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
   LinearCombination row_transform(w, rows);
@@ -279,15 +291,11 @@ void winograd_bmm(Graph& graph, const Node& node, int m, std::vector<Node>& node
   const int64_t t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const int64_t th = (s.out_h + m - 1) / m, tw = (s.out_w + m - 1) / m;
-  const int64_t ph = (th + 1) * m, pw = (tw + 1) * m;
-  const Window& window = node.window;
+  const auto [th, tw, pw] = tiling_of(s, m);
   const int64_t nh = s.n * th;
 
-  const uint32_t padded = w.pad(node.inputs[0], {0, window.pad_top, window.pad_left, 0},
-                                {0, ph - s.h - window.pad_top, pw - s.w - window.pad_left, 0});
   // Overlapping tiles of t rows: the block itself and the first two rows of the next.
-  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
+  const uint32_t blocked = blocked_input(w, node, s, m);
   uint32_t rows = w.concat({w.slice(blocked, {0, 0, 0, 0}, {s.n, th, m, pw * s.ic}),
                             w.slice(blocked, {0, 1, 0, 0}, {s.n, th, 2, pw * s.ic})},
                            2);
