@@ -19,6 +19,7 @@ constexpr PassInfo kPasses[] = {
      "budget=BYTES"},
     {"convert-to-linear", "turns addmm, mm and matmul by a constant matrix into linear", convert_to_linear},
     {"split-linear", "makes one linear for each part of a linear that is only taken apart", split_linear},
+    {"slice-early", "computes only the rows that somebody reads: slices go before the operators they cut", slice_early},
     {"fuse-sdpa", "makes one operator of attention spelled out, with one scale", fuse_sdpa},
     {"expand-sdpa", "writes attention as two matrix products and a softmax, masks as numbers added", expand_sdpa},
     {"lift-scalars", "gives arithmetic with a plain number a constant tensor in its place", lift_scalars,

@@ -1,0 +1,239 @@
+// A slice that is the only reader of what it cuts goes before the operator that computes it, so that only the rows
+// which somebody reads are computed: a classifier that reads the class token needs one row of the last layer's
+// feed-forward, of its queries and of its attention. Goes on up to values with other readers. Bit for bit the same but
+// where a matrix product of fewer rows sums in another order: 1e-6 of the output's range.
+#include <algorithm>
+#include <queue>
+#include <unordered_set>
+
+#include "match/constant.h"
+#include "match/views.h"
+#include "ops/infer.h"
+#include "ops/lowering.h"
+#include "passes/lift.h"
+#include "passes/passes.h"
+
+namespace edgelift::passes {
+namespace {
+
+// Elements [start, start + length) of one dim, all three known.
+struct Cut {
+  int64_t dim = 0, start = 0, length = 0;
+  bool operator==(const Cut&) const = default;
+};
+
+std::optional<Cut> as_cut(const ir::Node& node) {
+  if (!node.is("slice", "Tensor")) return std::nullopt;
+  const ops::Call call(node);
+  const Value* self = call.tensor("self");
+  const auto dim = ops::normalize_dim(call.integer("dim"), self->type.rank());
+  if (!dim || self->type.rank() == 0 || call.is_symbolic("step") || call.integer("step") != 1) return std::nullopt;
+  const SymInt& size = self->type.sizes[static_cast<size_t>(*dim)];
+  const auto range = ops::slice_range(size, ops::opt_sym(call, "start"), ops::opt_sym(call, "end"), 1);
+  if (!size.is_const() || !range.start.is_const() || !range.length.is_const()) return std::nullopt;
+  return Cut{*dim, range.start.value(), range.length.value()};
+}
+
+// Moves one slice before the operator that makes what it cuts.
+class Move {
+ public:
+  Move(ir::Node& slice, const Cut& cut, ir::Rewriter& rewriter) : slice_(slice), cut_(cut), rewriter_(rewriter) {}
+
+  // False, and the graph as it was, where the operator mixes what the slice takes apart.
+  bool run(PassContext& context) {
+    ir::Node& producer = *ops::Call(slice_).tensor("self")->producer;
+    rewriter_.set_insert_point(&slice_);
+    Value* replacement = moved(producer);
+    std::string why;
+    for (const ir::Node* node : created_)
+      if (const auto refused = ops::refusal(*node); refused && why.empty())
+        why = "it would need " + node->op->full_name() + ", which the delegate refuses: " + refused->sentence;
+    if (!why.empty()) context.declined(slice_, why);
+    if (replacement == nullptr || !why.empty()) {
+      for (size_t i = created_.size(); i-- > 0;) rewriter_.erase(created_[i]);
+      return false;
+    }
+    rewriter_.replace(slice_.result(), replacement);
+    // Nothing else is erased before the sweep: other slices that wait for their turn may be dead by now.
+    rewriter_.erase(&slice_);
+    rewriter_.erase(&producer);
+    return true;
+  }
+
+  // The slices that stand for it after run().
+  const std::vector<ir::Node*>& slices() const { return slices_; }
+
+ private:
+  Value* make(std::string_view op, std::vector<ir::Arg> args) {
+    created_.push_back(rewriter_.create(op, std::move(args)));
+    return created_.back()->result();
+  }
+
+  // A part of an operand: a view where it is a constant, the slice that is there already, or a new one.
+  Value* part(Value* value, int64_t dim) {
+    const Cut cut{dim, cut_.start, cut_.length};
+    if (const auto data = match::as_constant(value)) {
+      const std::string name = value->is_constant() ? value->constant->name : value->name;
+      return rewriter_.constant(name + "_" + std::to_string(cut.start), data->narrowed(dim, cut.start, cut.length));
+    }
+    for (ir::Node* user : value->users) {
+      const auto other = as_cut(*user);
+      if (user == &slice_ || !other || !(*other == cut) || user->args[0] != ir::Arg(value)) continue;
+      if (user->order > slice_.order) rewriter_.graph().move_before(user, &slice_);
+      slices_.push_back(user);
+      return user->result();
+    }
+    Value* result = make("slice.Tensor", {value, SymInt(dim), SymInt(cut.start), SymInt(cut.start + cut.length)});
+    slices_.push_back(result->producer);
+    return result;
+  }
+
+  // The part of an operand whose dims are aligned with the result's at the last one; whole where it is broadcast.
+  Value* broadcast_part(Value* value, int64_t result_rank) {
+    const int64_t dim = cut_.dim - (result_rank - value->type.rank());
+    if (dim < 0 || value->type.sizes[static_cast<size_t>(dim)] == SymInt(1)) return value;
+    return part(value, dim);
+  }
+
+  Value* moved(ir::Node& node) {
+    const ir::Type& type = node.result()->type;
+    const int64_t rank = type.rank();
+    const bool last = cut_.dim == rank - 1;
+    const ops::Call call(node);
+    if (ops::record(node).has(ops::kPointwise)) {
+      std::vector<ir::Arg> args = node.args;
+      for (ir::Arg& arg : args)
+        if (auto* value = std::get_if<Value*>(&arg)) *value = broadcast_part(*value, rank);
+      return make(node.op->full_name(), std::move(args));
+    }
+    if (node.is("linear")) {
+      if (last) return nullptr;
+      std::vector<ir::Arg> args = node.args;
+      args[0] = part(call.tensor("input"), cut_.dim);
+      return make("linear", std::move(args));
+    }
+    if (node.is("matmul") || node.is("bmm")) {
+      Value *a = call.tensor("self"), *b = std::get<Value*>(node.args[1]);
+      if (a->type.rank() < 2 || b->type.rank() < 2) return nullptr;
+      // Rows of the result are rows of the first operand, columns are columns of the second.
+      if (!last) a = broadcast_part(a, rank);
+      if (cut_.dim != rank - 2) b = broadcast_part(b, rank);
+      return make(node.op->full_name(), {a, b});
+    }
+    if (node.is("_softmax")) {
+      if (ops::normalize_dim(call.integer("dim"), rank) == cut_.dim) return nullptr;
+      std::vector<ir::Arg> args = node.args;
+      args[0] = part(call.tensor("self"), cut_.dim);
+      return make("_softmax", std::move(args));
+    }
+    if (const auto permutation = match::permutation_of(node))
+      return make("permute", {part(std::get<Value*>(node.args[0]), (*permutation)[static_cast<size_t>(cut_.dim)]),
+                              int_list(*permutation)});
+    if (node.is("view")) return moved_view(call, type.sizes);
+    if (node.is("cat")) return moved_cat(call, rank);
+    // Of two slices the one of the outer dim goes first: an order, lest they change places for ever.
+    if (const auto other = as_cut(node); other && cut_.dim < other->dim)
+      return make("slice.Tensor", {part(call.tensor("self"), cut_.dim), SymInt(other->dim), SymInt(other->start),
+                                   SymInt(other->start + other->length)});
+    return nullptr;
+  }
+
+  // A view that has the dim, with as many elements before it, on both sides.
+  Value* moved_view(const ops::Call& call, ir::Shape shape) {
+    Value* source = call.tensor("self");
+    const ir::Shape& sizes = source->type.sizes;
+    const auto at = static_cast<size_t>(cut_.dim);
+    const SymInt before = product({shape.data(), at});
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!(sizes[i] == shape[at]) || !(product({sizes.data(), i}) == before)) continue;
+      shape[at] = SymInt(cut_.length);
+      return make("view", {part(source, static_cast<int64_t>(i)), ir::IntList(shape.begin(), shape.end())});
+    }
+    return nullptr;
+  }
+
+  Value* moved_cat(const ops::Call& call, int64_t rank) {
+    const auto dim = ops::normalize_dim(call.integer("dim"), rank);
+    const ir::ValueList& tensors = call.tensors("tensors");
+    for (const Value* tensor : tensors)
+      if (tensor->type.rank() != rank) return nullptr;  // the old form: empty tensors of rank 1
+    if (dim != cut_.dim) {
+      ir::ValueList parts;
+      for (Value* tensor : tensors) parts.push_back(part(tensor, cut_.dim));
+      return make("cat", {std::move(parts), SymInt(*dim)});
+    }
+    int64_t begin = 0;
+    for (Value* tensor : tensors) {
+      const SymInt& size = tensor->type.sizes[static_cast<size_t>(*dim)];
+      if (!size.is_const()) return nullptr;
+      if (cut_.start >= begin && cut_.start + cut_.length <= begin + size.value()) {
+        const Cut whole = cut_;
+        cut_.start -= begin;
+        Value* result = cut_.length == size.value() ? tensor : part(tensor, *dim);
+        cut_ = whole;
+        return result;
+      }
+      begin += size.value();
+    }
+    return nullptr;
+  }
+
+  ir::Node& slice_;
+  Cut cut_;
+  ir::Rewriter& rewriter_;
+  std::vector<ir::Node*> created_;
+  std::vector<ir::Node*> slices_;
+};
+
+// Two slices of a value must pay for the rows that are saved.
+constexpr int64_t kLeastShare = 2;
+
+bool worth_moving(const ir::Node& node, const Cut& cut, const ir::Graph& graph) {
+  const Value* source = ops::Call(node).tensor("self");
+  if (source->producer == nullptr || source->producer->results.size() != 1 || !match::used_once(graph, source))
+    return false;
+  const int64_t size = source->type.sizes[static_cast<size_t>(cut.dim)].value();
+  if (cut.length == 0 || cut.length * kLeastShare > size) return false;
+  return is_f32_or_f16(source) && delegated(node) && delegated(*source->producer);
+}
+
+}  // namespace
+
+Result<bool> slice_early(ir::Program& program, PassContext& context) {
+  bool changed = false;
+  for (const auto& graph : program.methods) {
+    ir::Rewriter rewriter(program, *graph, context.ops);
+    // From the end of the graph: a value is looked at after all its readers, which may have become one slice.
+    const auto earlier = [](const std::pair<uint64_t, ir::Node*>& a, const std::pair<uint64_t, ir::Node*>& b) {
+      return a.first < b.first;
+    };
+    graph->renumber();
+    std::vector<ir::Node*> cuts;
+    graph->each([&](ir::Node& node) {
+      if (as_cut(node)) cuts.push_back(&node);
+    });
+    std::priority_queue<std::pair<uint64_t, ir::Node*>, std::vector<std::pair<uint64_t, ir::Node*>>, decltype(earlier)>
+        queue(earlier);
+    std::unordered_set<const ir::Node*> waiting;
+    const auto push = [&](ir::Node* node) {
+      const Value* source = ops::Call(*node).tensor("self");
+      if (source->producer != nullptr && waiting.insert(node).second) queue.emplace(source->producer->order, node);
+    };
+    for (ir::Node* node : cuts) push(node);
+    while (!queue.empty()) {
+      ir::Node* node = queue.top().second;
+      queue.pop();
+      waiting.erase(node);
+      const auto cut = as_cut(*node);
+      if (!cut || !worth_moving(*node, *cut, *graph)) continue;
+      Move move(*node, *cut, rewriter);
+      if (!move.run(context)) continue;
+      changed = true;
+      for (ir::Node* slice : move.slices()) push(slice);
+    }
+  }
+  if (changed) sweep(program, context.ops);
+  return changed;
+}
+
+}  // namespace edgelift::passes
