@@ -60,6 +60,12 @@ Result<ir::Program> read_model(const std::string& path) {
   return open(path);
 }
 
+Result<bool> is_pte(const std::string& path) {
+  EL_TRY(const auto file, MappedFile::open(path));
+  const auto bytes = file->bytes();
+  return bytes.size() >= 8 && std::string_view(reinterpret_cast<const char*>(bytes.data()) + 4, 2) == "ET";
+}
+
 Result<LowerOptions> lower_options(const LoweringArgs& args) {
   if (!(args.max_error >= 0) || std::isinf(args.max_error)) return usage_error("--max-error takes a number from 0");
   LowerOptions options;

@@ -43,6 +43,8 @@ Result<LowerOptions> lower_options(const LoweringArgs& args);
 Result<partition::Lowered> lower_model(const LoweringArgs& args, LowerOptions options, LoweredModel* times);
 Result<LoweredModel> lower_and_emit(const LoweringArgs& args, LowerOptions options);
 Result<ir::Program> read_model(const std::string& path);
+// Whether the file is an ExecuTorch program, of any version.
+Result<bool> is_pte(const std::string& path);
 
 // Peak resident memory of this process in bytes (VmHWM), and its anonymous part now (RssAnon).
 uint64_t peak_rss_bytes();

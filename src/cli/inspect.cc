@@ -107,13 +107,12 @@ void rows_of(const Json& json, const std::string& indent, std::vector<std::vecto
 }
 
 Result<Json> inspect(const std::string& path) {
-  EL_TRY(const auto file, MappedFile::open(path));
-  const auto bytes = file->bytes();
-  const bool pte = bytes.size() >= 8 && std::string_view(reinterpret_cast<const char*>(bytes.data()) + 4, 2) == "ET";
-  if (pte) {
-    auto program = pte::read(bytes, file);
+  EL_TRY(const bool program_file, is_pte(path));
+  if (program_file) {
+    EL_TRY(const auto file, MappedFile::open(path));
+    auto program = pte::read(file->bytes(), file);
     if (!program.ok()) return Error{program.error().kind, fmt::format("{}: {}", path, program.error().message)};
-    return program_json(path, *program, bytes.size());
+    return program_json(path, *program, file->bytes().size());
   }
   EL_TRY(const auto summary, importer::inspect_pt2(path));
   return archive_json(summary);

@@ -13,8 +13,7 @@ namespace {
 
 using namespace edgelift::cli;
 
-void add_lowering(CLI::App* verb, LoweringArgs& args) {
-  verb->add_option("model", args.model, "exported program (.pt2) or text form (.elir)")->required();
+void add_lowering_options(CLI::App* verb, LoweringArgs& args) {
   verb->add_option("--recipe", args.recipe, "xnnpack (default), upstream (ExecuTorch's own flow), portable");
   verb->add_option("--passes", args.passes, "transform passes to add, in order: a,b:key=value (edgelift opt --list)");
   verb->add_flag_callback(
@@ -31,6 +30,11 @@ void add_lowering(CLI::App* verb, LoweringArgs& args) {
   verb->add_flag("--allow-missing-kernels", args.allow_missing_kernels,
                  "write calls of kernels that the runtime lacks");
   verb->add_flag("--verify", args.verify, "run the verifier after every pass");
+}
+
+void add_lowering(CLI::App* verb, LoweringArgs& args) {
+  verb->add_option("model", args.model, "exported program (.pt2) or text form (.elir)")->required();
+  add_lowering_options(verb, args);
 }
 
 }  // namespace
@@ -128,8 +132,12 @@ int main(int argc, char** argv) {
 
   ProfileArgs profile;
   auto* profile_verb = app.add_subcommand("profile", "time each operator of a .pte on the runtime");
-  profile_verb->add_option("program", profile.program, "the .pte")->required();
-  profile_verb->add_option("--model", profile.model, "the .pt2 it was lowered from, for source lines");
+  profile_verb->add_option("program", profile.program, "a .pte, or a .pt2 or .elir that is lowered first")->required();
+  profile_verb->add_option(
+      "--model", profile.model,
+      "the .pt2 that the .pte was lowered from, for source lines; give the same recipe, target and passes");
+  add_lowering_options(profile_verb, profile);
+  profile_verb->add_option("--method", profile.method, "method to run (default forward)");
   profile_verb->add_option("-i,--input", profile.inputs, "an input (.npy), once for each; random where not given")
       ->allow_extra_args(false);
   profile_verb->add_option("--threads", profile.threads, "threads (default 1)");

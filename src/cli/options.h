@@ -73,8 +73,8 @@ struct BenchArgs {
 };
 int run_bench(const BenchArgs& args);
 
-struct ProfileArgs {
-  std::string program, model;
+struct ProfileArgs : LoweringArgs {  // model: what the program was lowered from, or empty
+  std::string program, method = "forward";
   std::vector<std::string> inputs;
   int threads = 1, iterations = 20;
   bool json = false;

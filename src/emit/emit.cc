@@ -39,9 +39,11 @@ Result<Emitted> emit(const ir::Program& program, const std::vector<xnn::Graph>& 
   MissingKernels missing;
   for (const auto& method : program.methods) {
     MemoryPlan memory;
-    EL_TRY(pte::Plan plan, emit_method(graphs, *method, options, file, blobs, missing, memory));
+    std::vector<const ir::Node*> nodes;
+    EL_TRY(pte::Plan plan, emit_method(graphs, *method, options, file, blobs, missing, memory, nodes));
     emitted.program.plans.push_back(std::move(plan));
     emitted.plans.push_back(memory);
+    emitted.nodes.push_back(std::move(nodes));
   }
   if (!missing.empty()) return missing_kernels(missing);
   return emitted;

@@ -27,6 +27,9 @@ struct MemoryPlan {
 struct Emitted {
   pte::Program program;
   std::vector<MemoryPlan> plans;  // per method
+  // Per method and instruction, the node that it was made for; null: for the method itself (sizes, outputs). Lives as
+  // long as the program that was emitted.
+  std::vector<std::vector<const ir::Node*>> nodes;
 };
 
 // Errors: kernels that the runtime does not register, all at once, each with count and source line; tensors without an

@@ -21,7 +21,7 @@ class MethodEmitter {
  public:
   MethodEmitter(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options, FileData& file,
                 DelegateBlobs& blobs, MissingKernels& missing);
-  Result<pte::Plan> emit(MemoryPlan& memory);
+  Result<pte::Plan> emit(MemoryPlan& memory, std::vector<const ir::Node*>& nodes);
 
  private:
   // method.cc

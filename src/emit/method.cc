@@ -43,7 +43,7 @@ MethodEmitter::MethodEmitter(const std::vector<xnn::Graph>& graphs, const ir::Gr
       args_(values_, sizes_,
             [this](const ir::Value* value) { return row_major_args_ ? row_major_operand(value) : operand(value); }) {}
 
-Result<pte::Plan> MethodEmitter::emit(MemoryPlan& memory) {
+Result<pte::Plan> MethodEmitter::emit(MemoryPlan& memory, std::vector<const ir::Node*>& nodes) {
   plan_.name = graph_.name();
   for (const ir::OutputSpec& output : graph_.outputs()) {
     if (output.value == nullptr) continue;
@@ -54,12 +54,15 @@ Result<pte::Plan> MethodEmitter::emit(MemoryPlan& memory) {
   for (const ir::Node* node = graph_.first(); node != nullptr; node = node->next) {
     const size_t before = plan_.instructions.size();
     EL_TRY_OK(this->node(*node));
+    nodes.resize(before);
+    nodes.resize(plan_.instructions.size(), node);
     if (options_.frames) {
       plan_.frames.resize(before);
       plan_.frames.resize(plan_.instructions.size(), ir::source_line(node->origin));
     }
   }
   EL_TRY_OK(outputs());
+  nodes.resize(plan_.instructions.size());
   if (missing_.empty()) place(memory);  // else the program is refused
   return std::move(plan_);
 }
@@ -350,8 +353,9 @@ Result<int32_t> MethodEmitter::row_major_operand(const ir::Value* value) {
 }
 
 Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options,
-                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory) {
-  return MethodEmitter(graphs, graph, options, file, blobs, missing).emit(memory);
+                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory,
+                              std::vector<const ir::Node*>& nodes) {
+  return MethodEmitter(graphs, graph, options, file, blobs, missing).emit(memory, nodes);
 }
 
 }  // namespace edgelift::emit

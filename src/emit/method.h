@@ -25,7 +25,9 @@ struct DelegateBlobs {
   std::unordered_map<std::string, size_t> named;  // key -> index into Program::named
 };
 
+// `nodes`: of each instruction, see Emitted.
 Result<pte::Plan> emit_method(const std::vector<xnn::Graph>& graphs, const ir::Graph& graph, const Options& options,
-                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory);
+                              FileData& file, DelegateBlobs& blobs, MissingKernels& missing, MemoryPlan& memory,
+                              std::vector<const ir::Node*>& nodes);
 
 }  // namespace edgelift::emit

@@ -164,6 +164,62 @@ TEST(Cli, CheckFindsTheFirstDifference) {
   EXPECT_EQ(good.code, 0) << good.out << good.error;
 }
 
+// Operators inside delegates and outside: each row of the runtime's names the exported node that it came from.
+size_t without_place(const nlohmann::json& json) {
+  size_t without = 0;
+  for (const auto& event : json["events"]) {
+    const bool kernel = event["name"].get<std::string>().starts_with("native_call_");
+    if (!kernel && !event["delegate"].get<bool>()) continue;
+    if (event["node"] == "") {
+      ++without;
+      EXPECT_TRUE(json.contains("why_no_places") || event.contains("why_no_place")) << event;
+    }
+  }
+  return without;
+}
+
+TEST(Cli, ProfileNamesTheNodeOfEachOperator) {
+  for (const char* name : {"mobilevit_block", "resnet_basic", "llama", "two_towers"}) {
+    for (const char* recipe : {"xnnpack", "portable"}) {
+      const Ended run = edgelift("profile " + model(name) + " --iterations 1 --json --recipe " + recipe);
+      ASSERT_EQ(run.code, 0) << run.error;
+      const auto json = nlohmann::json::parse(run.out);
+      EXPECT_GT(json["events"].size(), 5u);
+      EXPECT_EQ(without_place(json), 0u) << name << ", " << recipe;
+    }
+  }
+}
+
+TEST(Cli, ProfileFindsTheSoftmaxOfTheAttention) {
+  const Ended run = edgelift("profile " + model("mobilevit_block") + " --iterations 1 --json");
+  ASSERT_EQ(run.code, 0) << run.error;
+  size_t found = 0;
+  const auto json = nlohmann::json::parse(run.out);
+  for (const auto& event : json["events"]) {
+    if (!event["name"].get<std::string>().starts_with("Softmax")) continue;
+    ++found;
+    EXPECT_EQ(event["node"], "scaled_dot_product_attention");
+    EXPECT_NE(event["source"].get<std::string>().find("attention.py:"), std::string::npos) << event;
+    EXPECT_NE(event["module"], "");
+  }
+  EXPECT_EQ(found, 1u);
+}
+
+TEST(Cli, ProfileOfAFileNeedsTheSameLowering) {
+  const std::string pte = (scratch_dir() / "m.pte").string();
+  ASSERT_EQ(edgelift("lower " + model("llama") + " --recipe upstream --quiet -o " + pte).code, 0);
+  const std::string command = "profile " + pte + " --iterations 1 --json";
+  const Ended bare = edgelift(command);
+  ASSERT_EQ(bare.code, 0) << bare.error;
+  EXPECT_GT(without_place(nlohmann::json::parse(bare.out)), 0u);
+  const Ended same = edgelift(command + " --recipe upstream --model " + model("llama"));
+  ASSERT_EQ(same.code, 0) << same.error;
+  EXPECT_EQ(without_place(nlohmann::json::parse(same.out)), 0u);
+  const Ended other = edgelift(command + " --model " + model("llama"));
+  ASSERT_EQ(other.code, 0) << other.error;
+  EXPECT_GT(without_place(nlohmann::json::parse(other.out)), 0u);
+}
+
 TEST(Cli, ExplainGivesReasons) {
   const Ended run = edgelift("explain " + model("llama") + " --json");
   ASSERT_EQ(run.code, 0) << run.error;
