@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "xnnpack/writer.h"
 
 namespace edgelift::ops {
 namespace {
@@ -216,11 +217,8 @@ uint32_t XnnBuilder::concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t
                                          xnn::Kind::Concatenate5};
   EL_CHECK(!inputs.empty(), "a concatenation of nothing");
   if (inputs.size() == 1) return copy(inputs.front(), out);
-  while (inputs.size() > 5) {
-    const uint32_t first = concat({inputs.begin(), inputs.begin() + 5}, axis);
-    inputs.erase(inputs.begin(), inputs.begin() + 5);
-    inputs.insert(inputs.begin(), first);
-  }
+  inputs =
+      xnn::at_most_five(std::move(inputs), [&](std::vector<uint32_t> part) { return concat(std::move(part), axis); });
   std::vector<SymInt> shape = dims(inputs.front());
   for (size_t i = 1; i < inputs.size(); ++i)
     shape.at(static_cast<size_t>(axis)) =

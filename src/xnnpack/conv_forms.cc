@@ -18,6 +18,7 @@ struct FormInfo {
 constexpr std::array kInfo = {
     FormInfo{ConvForm::Direct, "direct", 0, 1},
     FormInfo{ConvForm::Im2col, "im2col", 2e-6, 1},
+    FormInfo{ConvForm::Im2colBanded, "im2col-banded", 2e-6, 1},  // and the width of the band: form_weight_growth
     FormInfo{ConvForm::Winograd2, "winograd2", 3e-6, 16.0 / 9},
     FormInfo{ConvForm::Winograd2Stacked, "winograd2-stacked", 3e-6, 16.0 / 9},
     FormInfo{ConvForm::Winograd2Bmm, "winograd2-bmm", 3e-6, 16.0 / 9},
@@ -144,24 +145,84 @@ const TensorData* bias_of(const Graph& graph, const Node& node) {
   return node.inputs[2] == kInvalid ? nullptr : &graph.values[node.inputs[2]].data;
 }
 
-// Tiles of m x m outputs, and the columns of the padded input: one block more than there are tiles, for the last tile
-// reads two rows and columns of it.
-struct Tiling {
-  int64_t rows, columns, padded_width;
+// The padded input as blocks of bh x bw pixels: [n, row blocks, bh, column blocks, bw, ic]. Its windows begin at pixel
+// (row, column) of the first block. The slices are taken from a value of this shape, and what is computed from them
+// keeps six dims, because a reshape with more than one reader is a copy on the runtime.
+struct Blocks {
+  uint32_t value;
+  int64_t bh, bw, row, column, row_blocks, column_blocks;
 };
 
-Tiling tiling_of(const Shape& s, int64_t m) {
-  const int64_t rows = (s.out_h + m - 1) / m, columns = (s.out_w + m - 1) / m;
-  return {rows, columns, (columns + 1) * m};
+// Where the blocks of one dim begin and end: so many blocks before the input and after it, for windows over `need`
+// pixels that begin `pad` before the input.
+struct BlockSpan {
+  int64_t pre, post, begin;
+};
+std::optional<BlockSpan> whole_blocks(int64_t size, int64_t pad, int64_t need, int64_t block) {
+  if (size % block != 0) return std::nullopt;
+  const int64_t pre = (pad + block - 1) / block, begin = pre * block - pad;
+  const int64_t count = (begin + need + block - 1) / block;
+  return BlockSpan{pre, std::max<int64_t>(0, count - pre - size / block), begin};
 }
 
-// The padded input as blocks of m rows.
-uint32_t blocked_input(Writer& w, const Node& node, const Shape& s, int64_t m) {
-  const Tiling tiling = tiling_of(s, m);
-  const int64_t padded_height = (tiling.rows + 1) * m, top = node.window.pad_top, left = node.window.pad_left;
+Blocks blocked_input(Writer& w, const Node& node, const Shape& s, int64_t bh, int64_t bw, int64_t need_h,
+                     int64_t need_w) {
+  const int64_t top = node.window.pad_top, left = node.window.pad_left;
+  const auto rows = whole_blocks(s.h, top, need_h, bh), columns = whole_blocks(s.w, left, need_w, bw);
+  if (rows && columns) {
+    const int64_t row_blocks = rows->pre + s.h / bh + rows->post,
+                  column_blocks = columns->pre + s.w / bw + columns->post;
+    uint32_t value = w.reshape(node.inputs[0], {s.n, s.h / bh, bh, s.w / bw, bw, s.ic});
+    if (rows->pre + rows->post + columns->pre + columns->post != 0)
+      value = w.pad(value, {0, rows->pre, 0, columns->pre, 0, 0}, {0, rows->post, 0, columns->post, 0, 0});
+    return {value, bh, bw, rows->begin, columns->begin, row_blocks, column_blocks};
+  }
+  // No whole number of blocks: the padding makes it one, and the reshape after it is a copy.
+  const int64_t row_blocks = (std::max(need_h, s.h + top) + bh - 1) / bh,
+                column_blocks = (std::max(need_w, s.w + left) + bw - 1) / bw;
   const uint32_t padded =
-      w.pad(node.inputs[0], {0, top, left, 0}, {0, padded_height - s.h - top, tiling.padded_width - s.w - left, 0});
-  return w.reshape(padded, {s.n, tiling.rows + 1, m, tiling.padded_width * s.ic});
+      w.pad(node.inputs[0], {0, top, left, 0}, {0, row_blocks * bh - s.h - top, column_blocks * bw - s.w - left, 0});
+  return {w.reshape(padded, {s.n, row_blocks, bh, column_blocks, bw, s.ic}), bh, bw, 0, 0, row_blocks, column_blocks};
+}
+
+// Row `i` of every one of `count` windows that begin a block apart, as [n, count, 1, column blocks, bw, ic].
+uint32_t window_row(Writer& w, const Blocks& b, const Shape& s, int64_t i, int64_t count) {
+  const int64_t at = b.row + i;
+  return w.slice(b.value, {0, at / b.bh, at % b.bh, 0, 0, 0}, {s.n, count, 1, b.column_blocks, b.bw, s.ic});
+}
+
+// Tiles of m x m outputs; each reads two rows and columns of the next.
+struct Tiling {
+  int64_t rows, columns;
+};
+Tiling tiling_of(const Shape& s, int64_t m) { return {(s.out_h + m - 1) / m, (s.out_w + m - 1) / m}; }
+
+Blocks tile_blocks(Writer& w, const Node& node, const Shape& s, int64_t m) {
+  const Tiling tiling = tiling_of(s, m);
+  return blocked_input(w, node, s, m, m, tiling.rows * m + 2, tiling.columns * m + 2);
+}
+
+// Columns of tiles out of what `rows` rows of them were transformed to.
+std::vector<uint32_t> tile_columns(Writer& w, uint32_t row, const Blocks& b, int64_t batch, int64_t th, int64_t tw,
+                                   int t, int64_t ic) {
+  std::vector<uint32_t> columns;
+  for (int j = 0; j < t; ++j) {
+    const int64_t at = b.column + j;
+    columns.push_back(w.slice(row, {0, 0, 0, at / b.bw, at % b.bw, 0}, {batch, th, 1, tw, 1, ic}));
+  }
+  return columns;
+}
+
+// Writes the outputs of the tiles, [n, th, 1, tw, 1, oc] for every (i, j) of a tile, as the node's output.
+void join_tiles(Writer& w, const Node& node, const Shape& s, int64_t m,
+                const std::vector<std::vector<uint32_t>>& outputs) {
+  const auto [th, tw] = tiling_of(s, m);
+  std::vector<uint32_t> rows;
+  for (const std::vector<uint32_t>& row : outputs) rows.push_back(w.concat(row, 4));
+  const uint32_t joined = w.concat(rows, 2);
+  const bool exact = th * m == s.out_h && tw * m == s.out_w;
+  const uint32_t full = w.reshape(joined, {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
+  if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
 }
 
 // The index of the transform-domain element that reaches every output of the tile with coefficient one: where a bias
@@ -173,24 +234,21 @@ void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Nod
   const int t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const auto [th, tw, pw] = tiling_of(s, m);
-  const int64_t tiles = s.n * th * tw;
+  const auto [th, tw] = tiling_of(s, m);
 
-  const uint32_t blocked = blocked_input(w, node, s, m);
+  const Blocks blocks = tile_blocks(w, node, s, m);
   std::vector<uint32_t> rows;
-  for (int i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
+  for (int i = 0; i < t; ++i) rows.push_back(window_row(w, blocks, s, i, th));
   LinearCombination row_transform(w, rows);
   const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, false);
   const TensorData* bias = bias_of(graph, node);
   const uint32_t bias_id = bias == nullptr ? kInvalid : w.packed(*bias);
   std::vector<uint32_t> products;
   for (int i = 0; i < t; ++i) {
-    const uint32_t row = w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {s.n * th, tw + 1, m, s.ic});
-    std::vector<uint32_t> columns;
-    for (int j = 0; j < t; ++j) columns.push_back(w.slice(row, {0, j / m, j % m, 0}, {s.n * th, tw, 1, s.ic}));
-    LinearCombination column_transform(w, columns);
+    const uint32_t row = row_transform.row(wg.bt[static_cast<size_t>(i)]);
+    LinearCombination column_transform(w, tile_columns(w, row, blocks, s.n, th, tw, t, s.ic));
     for (int j = 0; j < t; ++j) {
-      const uint32_t element = w.reshape(column_transform.row(wg.bt[static_cast<size_t>(j)]), {tiles, s.ic});
+      const uint32_t element = column_transform.row(wg.bt[static_cast<size_t>(j)]);
       const auto index = static_cast<size_t>(i * t + j);
       const uint32_t filter = w.packed(TensorData::of(DType::F32, {s.oc, s.ic}, filters[index]));
       products.push_back(w.fully_connected(element, filter, i == kBiasRow && j == kBiasRow ? bias_id : kInvalid));
@@ -204,21 +262,15 @@ void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Nod
     LinearCombination transform(w, column);
     for (int i = 0; i < m; ++i) half[static_cast<size_t>(i)].push_back(transform.row(wg.at[static_cast<size_t>(i)]));
   }
-  std::vector<uint32_t> out_rows;
+  std::vector<std::vector<uint32_t>> outputs(static_cast<size_t>(m));
   for (int i = 0; i < m; ++i) {
     LinearCombination transform(w, half[static_cast<size_t>(i)]);
-    std::vector<uint32_t> outputs;
     for (int j = 0; j < m; ++j) {
-      const uint32_t value = transform.row(wg.at[static_cast<size_t>(j)]);
+      outputs[static_cast<size_t>(i)].push_back(transform.row(wg.at[static_cast<size_t>(j)]));
       if (node.min_max) w.clamp_last(*node.min_max);
-      outputs.push_back(w.reshape(value, {s.n * th, tw, 1, s.oc}));
     }
-    out_rows.push_back(w.reshape(w.concat(outputs, 2), {s.n * th, 1, tw * m * s.oc}));
   }
-  const bool exact = th * m == s.out_h && tw * m == s.out_w;
-  const uint32_t joined = w.concat(out_rows, 1);
-  const uint32_t full = w.reshape(joined, {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
-  if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
+  join_tiles(w, node, s, m, outputs);
 }
 
 // Rows are transformed as in winograd_elementwise, then stacked, so that one slice, one add and one batch matmul serve
@@ -228,20 +280,17 @@ void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& 
   const int64_t t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const auto [th, tw, pw] = tiling_of(s, m);
-  const int64_t nh = s.n * th, tiles = nh * tw;
+  const auto [th, tw] = tiling_of(s, m);
+  const int64_t tiles = s.n * th * tw;
 
-  const uint32_t blocked = blocked_input(w, node, s, m);
+  const Blocks blocks = tile_blocks(w, node, s, m);
   std::vector<uint32_t> rows;
-  for (int64_t i = 0; i < t; ++i) rows.push_back(w.slice(blocked, {0, i / m, i % m, 0}, {s.n, th, 1, pw * s.ic}));
+  for (int64_t i = 0; i < t; ++i) rows.push_back(window_row(w, blocks, s, i, th));
   LinearCombination row_transform(w, rows);
   std::vector<uint32_t> transformed;
-  for (int64_t i = 0; i < t; ++i)
-    transformed.push_back(w.reshape(row_transform.row(wg.bt[static_cast<size_t>(i)]), {1, nh, pw * s.ic}));
-  const uint32_t stacked = w.reshape(w.concat(transformed, 0), {t * nh, tw + 1, m, s.ic});
-  std::vector<uint32_t> columns;
-  for (int64_t j = 0; j < t; ++j) columns.push_back(w.slice(stacked, {0, j / m, j % m, 0}, {t * nh, tw, 1, s.ic}));
-  LinearCombination column_transform(w, columns);
+  for (int64_t i = 0; i < t; ++i) transformed.push_back(row_transform.row(wg.bt[static_cast<size_t>(i)]));
+  const uint32_t stacked = w.concat(transformed, 0);
+  LinearCombination column_transform(w, tile_columns(w, stacked, blocks, t * s.n, th, tw, wg.t, s.ic));
   const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, true);
   std::vector<uint32_t> products;
   for (int64_t j = 0; j < t; ++j) {
@@ -266,16 +315,10 @@ void winograd_stacked(Graph& graph, const Node& node, int m, std::vector<Node>& 
       uint32_t value = row_output.row(wg.at[static_cast<size_t>(i)]);
       if (bias_id != kInvalid) value = w.binary(Kind::Add, value, bias_id);
       if (node.min_max) w.clamp_last(*node.min_max);
-      outputs[static_cast<size_t>(i)].push_back(w.reshape(value, {nh, tw, 1, s.oc}));
+      outputs[static_cast<size_t>(i)].push_back(w.reshape(value, {s.n, th, 1, tw, 1, s.oc}));
     }
   }
-  std::vector<uint32_t> out_rows;
-  for (int64_t i = 0; i < m; ++i)
-    out_rows.push_back(w.reshape(w.concat(outputs[static_cast<size_t>(i)], 2), {nh, 1, tw * m * s.oc}));
-  const bool exact = th * m == s.out_h && tw * m == s.out_w;
-  const uint32_t full =
-      w.reshape(w.concat(out_rows, 1), {s.n, th * m, tw * m, s.oc}, exact ? node.outputs[0] : kInvalid);
-  if (!exact) w.slice(full, {0, 0, 0, 0}, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
+  join_tiles(w, node, s, m, outputs);
 }
 
 TensorData matrix_constant(const std::vector<std::vector<double>>& rows) {
@@ -291,11 +334,13 @@ void winograd_bmm(Graph& graph, const Node& node, int m, std::vector<Node>& node
   const int64_t t = wg.t;
   const Shape s = shape_of(graph, node);
   Writer w(graph, nodes, node.debug_handle);
-  const auto [th, tw, pw] = tiling_of(s, m);
-  const int64_t nh = s.n * th;
+  const auto [th, tw] = tiling_of(s, m);
+  const int64_t nh = s.n * th, pw = (tw + 1) * m;
 
   // Overlapping tiles of t rows: the block itself and the first two rows of the next.
-  const uint32_t blocked = blocked_input(w, node, s, m);
+  const uint32_t padded = w.pad(node.inputs[0], {0, node.window.pad_top, node.window.pad_left, 0},
+                                {0, (th + 1) * m - s.h - node.window.pad_top, pw - s.w - node.window.pad_left, 0});
+  const uint32_t blocked = w.reshape(padded, {s.n, th + 1, m, pw * s.ic});
   uint32_t rows = w.concat({w.slice(blocked, {0, 0, 0, 0}, {s.n, th, m, pw * s.ic}),
                             w.slice(blocked, {0, 1, 0, 0}, {s.n, th, 2, pw * s.ic})},
                            2);
@@ -332,53 +377,91 @@ void winograd_bmm(Graph& graph, const Node& node, int m, std::vector<Node>& node
   }
 }
 
-// Column slices joined along the channels, then row slices likewise: kh*kw*ic in the order of the filter's dims.
-void im2col(Graph& graph, const Node& node, std::vector<Node>& nodes) {
+// Outputs of a row that share a patch in the banded form. Two: with more, the multiplications by zero cost what the
+// longer pieces save.
+constexpr int64_t kBand = 2;
+
+// Columns of the patch that `group` neighbouring outputs share.
+int64_t band_window(const Window& k, int64_t group) {
+  return (group - 1) * k.stride_w + (int64_t{k.kernel_w} - 1) * k.dilation_w + 1;
+}
+
+// [group * oc, kh * window * ic]: the filter of output g of a group begins g strides into the window.
+TensorData banded_filter(const TensorData& filter, const Window& k, int64_t group, int64_t window) {
+  const int64_t oc = filter.sizes()[0], kh = filter.sizes()[1], kw = filter.sizes()[2], ic = filter.sizes()[3];
+  const std::vector<float> values = filter.to_floats();
+  std::vector<float> banded(static_cast<size_t>(group * oc * kh * window * ic));
+  for (int64_t g = 0; g < group; ++g)
+    for (int64_t o = 0; o < oc; ++o)
+      for (int64_t y = 0; y < kh; ++y)
+        for (int64_t x = 0; x < kw; ++x) {
+          const auto from = ((o * kh + y) * kw + x) * ic;
+          const auto to = (((g * oc + o) * kh + y) * window + g * k.stride_w + x * k.dilation_w) * ic;
+          std::copy_n(values.begin() + from, ic, banded.begin() + to);
+        }
+  return TensorData::of(DType::F32, {group * oc, kh * window * ic}, banded);
+}
+
+TensorData repeated(const TensorData& bias, int64_t group) {
+  const std::vector<float> values = bias.to_floats();
+  std::vector<float> out;
+  for (int64_t g = 0; g < group; ++g) out.insert(out.end(), values.begin(), values.end());
+  return TensorData::of(DType::F32, {group * bias.sizes()[0]}, out);
+}
+
+// Column slices joined along the channels, then row slices likewise: a patch of kh rows of `window` columns, and one
+// fully-connected over it. With `group` > 1 that many neighbouring outputs of a row share a patch, and the filter is
+// written once for each of them, moved by the stride: fewer and longer pieces to copy, for more multiplications.
+void im2col(Graph& graph, const Node& node, int64_t group, std::vector<Node>& nodes) {
   const Shape s = shape_of(graph, node);
   const Window& k = node.window;
   Writer w(graph, nodes, node.debug_handle);
-  const int64_t sh = k.stride_h, sw = k.stride_w;
+  const int64_t sh = k.stride_h, sw = k.stride_w, block = sw * group;
   const auto kh = static_cast<int64_t>(k.kernel_h), kw = static_cast<int64_t>(k.kernel_w);
-  // Rows and columns are taken as block views of the stride, so that a strided window is a plain slice.
-  const int64_t need_h = (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1,
-                need_w = (s.out_w - 1) * sw + (kw - 1) * k.dilation_w + 1;
-  const int64_t blocks_h = std::max((need_h + sh - 1) / sh, s.out_h + ((kh - 1) * k.dilation_h) / sh);
-  const int64_t blocks_w = std::max((need_w + sw - 1) / sw, s.out_w + ((kw - 1) * k.dilation_w) / sw);
-  const int64_t ph = std::max(blocks_h * sh, s.h + k.pad_top), pw = std::max(blocks_w * sw, s.w + k.pad_left);
-  const int64_t full_h = (ph + sh - 1) / sh * sh, full_w = (pw + sw - 1) / sw * sw;
-  uint32_t x = node.inputs[0];
-  if (k.pad_top != 0 || k.pad_left != 0 || full_h != s.h || full_w != s.w)
-    x = w.pad(x, {0, k.pad_top, k.pad_left, 0}, {0, full_h - s.h - k.pad_top, full_w - s.w - k.pad_left, 0});
+  const int64_t out_w = s.out_w / group;
+  // A column of the patch is a tap of the filter; with a group, the columns in between belong to other taps.
+  const int64_t dilation = group == 1 ? k.dilation_w : 1;
+  const int64_t window = group == 1 ? kw : band_window(k, group);
+  // Blocks of the stride, so that a strided window is a plain slice.
+  const Blocks blocks = blocked_input(w, node, s, sh, block, (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1,
+                                      (out_w - 1) * block + (window - 1) * dilation + 1);
   std::vector<uint32_t> columns;
-  const uint32_t column_blocks = w.reshape(x, {s.n * full_h, full_w / sw, sw, s.ic});
-  for (int64_t j = 0; j < kw;) {
-    // Neighbouring columns of one block of the stride are one slice.
-    const int64_t at = j * k.dilation_w;
-    const int64_t width = k.dilation_w == 1 ? std::min(sw - at % sw, kw - j) : 1;
-    columns.push_back(w.reshape(w.slice(column_blocks, {0, at / sw, at % sw, 0}, {s.n * full_h, s.out_w, width, s.ic}),
-                                {s.n * full_h, s.out_w, 1, width * s.ic}));
+  for (int64_t j = 0; j < window;) {
+    // Neighbouring columns of one block are one slice.
+    const int64_t at = blocks.column + j * dilation;
+    const int64_t width = dilation == 1 ? std::min(block - at % block, window - j) : 1;
+    columns.push_back(w.reshape(
+        w.slice(blocks.value, {0, 0, 0, at / block, at % block, 0}, {s.n, blocks.row_blocks, sh, out_w, width, s.ic}),
+        {s.n, blocks.row_blocks, sh, out_w, 1, width * s.ic}));
     j += width;
   }
-  const int64_t row_channels = kw * s.ic;
-  const uint32_t wide = w.reshape(w.concat(columns, 3), {s.n, full_h / sh, sh, s.out_w * row_channels});
+  const uint32_t wide = w.concat(columns, 5);
   std::vector<uint32_t> rows;
   for (int64_t i = 0; i < kh; ++i) {
-    const int64_t at = i * k.dilation_h;
-    const uint32_t row = w.slice(wide, {0, at / sh, at % sh, 0}, {s.n, s.out_h, 1, s.out_w * row_channels});
-    rows.push_back(w.reshape(row, {s.n, s.out_h, s.out_w, row_channels}));
+    const int64_t at = blocks.row + i * k.dilation_h;
+    rows.push_back(w.slice(wide, {0, at / sh, at % sh, 0, 0, 0}, {s.n, s.out_h, 1, out_w, 1, window * s.ic}));
   }
-  const uint32_t patches = w.concat(rows, 3);
-  const TensorData filter = graph.values[node.inputs[1]].data.reshaped({s.oc, kh * kw * s.ic});
+  const uint32_t patches = w.concat(rows, 5);
   const TensorData* bias = bias_of(graph, node);
-  w.fully_connected(patches, w.packed(filter), bias == nullptr ? kInvalid : w.packed(*bias), node.outputs[0]);
+  const TensorData filter = graph.values[node.inputs[1]].data;
+  const bool grouped = group > 1;
+  const uint32_t out = w.fully_connected(
+      patches, w.packed(grouped ? banded_filter(filter, k, group, window) : filter.reshaped({s.oc, kh * kw * s.ic})),
+      bias == nullptr ? kInvalid : w.packed(grouped ? repeated(*bias, group) : *bias));
   if (node.min_max) w.clamp_last(*node.min_max);
+  w.reshape(out, {s.n, s.out_h, s.out_w, s.oc}, node.outputs[0]);
 }
 
 }  // namespace
 
 std::string_view form_name(ConvForm form) { return info(form).name; }
 double form_error(ConvForm form) { return info(form).error; }
-double form_weight_growth(ConvForm form) { return info(form).growth; }
+double form_weight_growth(ConvForm form, const Window& window) {
+  double growth = info(form).growth;
+  if (form == ConvForm::Im2colBanded)
+    growth *= static_cast<double>(kBand * band_window(window, kBand)) / window.kernel_w;
+  return growth;
+}
 std::optional<ConvForm> form_from_name(std::string_view name) {
   for (const FormInfo& row : kInfo)
     if (row.name == name) return row.form;
@@ -399,6 +482,7 @@ bool form_applies(const Graph& graph, const Node& node, ConvForm form) {
   for (const SymInt& dim : out.dims)
     if (!dim.is_const() || dim.value() == 0) return false;
   const Window& w = node.window;
+  if (form == ConvForm::Im2colBanded) return w.kernel_w > 1 && out.dims[2].value() % kBand == 0;
   if (form == ConvForm::Im2col) return w.kernel_h * w.kernel_w > 1;
   return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
          w.dilation_w == 1;
@@ -408,7 +492,9 @@ void expand_convolution(Graph& graph, const Node& node, ConvForm form, std::vect
   EL_CHECK(form != ConvForm::Direct && form_applies(graph, node, form), "a convolution form that does not apply");
   switch (form) {
     case ConvForm::Im2col:
-      return im2col(graph, node, nodes);
+      return im2col(graph, node, 1, nodes);
+    case ConvForm::Im2colBanded:
+      return im2col(graph, node, kBand, nodes);
     case ConvForm::Winograd2:
       return winograd_elementwise(graph, node, 2, nodes);
     case ConvForm::Winograd2Stacked:

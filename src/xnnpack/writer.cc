@@ -1,5 +1,7 @@
 #include "xnnpack/writer.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace edgelift::xnn {
@@ -52,17 +54,26 @@ uint32_t Writer::pad(uint32_t in, std::vector<int64_t> pre, std::vector<int64_t>
   return add(std::move(node), out);
 }
 
-uint32_t Writer::concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t out) {
-  EL_CHECK(!inputs.empty(), "a concatenation of nothing");
+std::vector<uint32_t> at_most_five(std::vector<uint32_t> inputs,
+                                   const std::function<uint32_t(std::vector<uint32_t>)>& join) {
   while (inputs.size() > 5) {
     std::vector<uint32_t> next;
-    for (size_t i = 0; i < inputs.size(); i += 5) {
-      const size_t end = std::min(inputs.size(), i + 5);
-      next.push_back(concat(
-          {inputs.begin() + static_cast<std::ptrdiff_t>(i), inputs.begin() + static_cast<std::ptrdiff_t>(end)}, axis));
+    for (size_t i = 0, excess = inputs.size() - 5; i < inputs.size();) {
+      const size_t end = i + std::min({size_t{5}, excess + 1, inputs.size() - i});
+      const auto first = inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                 last = inputs.begin() + static_cast<std::ptrdiff_t>(end);
+      next.push_back(end - i == 1 ? *first : join({first, last}));
+      excess -= end - i - 1;
+      i = end;
     }
     inputs = std::move(next);
   }
+  return inputs;
+}
+
+uint32_t Writer::concat(std::vector<uint32_t> inputs, int32_t axis, uint32_t out) {
+  EL_CHECK(!inputs.empty(), "a concatenation of nothing");
+  inputs = at_most_five(std::move(inputs), [&](std::vector<uint32_t> part) { return concat(std::move(part), axis); });
   if (inputs.size() == 1) return out == kInvalid ? inputs[0] : unary(Kind::Copy, inputs[0], out);
   static constexpr Kind kinds[] = {Kind::Concatenate2, Kind::Concatenate3, Kind::Concatenate4, Kind::Concatenate5};
   const Kind kind = kinds[inputs.size() - 2];
