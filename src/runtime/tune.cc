@@ -1,5 +1,6 @@
 #include "runtime/tune.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -201,6 +202,9 @@ std::vector<xnn::ConvShape> tuning_grid() {
     grid.push_back({channels, channels * 2, size, size, 3, 3, 2, 2});
   for (const int64_t channels : {16, 32, 64}) grid.push_back({3, channels, 112, 112, 3, 3, 2, 2});
   for (const int64_t channels : {32, 64}) grid.push_back({3, channels, 112, 112, 7, 7, 2, 2});
+  for (const auto& [in, out, size] :
+       {std::array<int64_t, 3>{64, 128, 28}, {128, 256, 14}, {256, 512, 28}, {512, 1024, 14}})
+    grid.push_back({in, out, size, size, 1, 1, 2, 2});
   grid.push_back({64, 64, 28, 28, 5, 5, 1, 1});
   return grid;
 }

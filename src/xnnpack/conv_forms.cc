@@ -243,30 +243,27 @@ void winograd_elementwise(Graph& graph, const Node& node, int m, std::vector<Nod
   const std::vector<std::vector<float>> filters = transform_filter(graph.values[node.inputs[1]].data, wg, false);
   const TensorData* bias = bias_of(graph, node);
   const uint32_t bias_id = bias == nullptr ? kInvalid : w.packed(*bias);
-  std::vector<uint32_t> products;
+  // half[j][i]: column j of the outputs of row i of the products, made while they are in the cache.
+  std::vector<std::vector<uint32_t>> half(static_cast<size_t>(m));
   for (int i = 0; i < t; ++i) {
     const uint32_t row = row_transform.row(wg.bt[static_cast<size_t>(i)]);
     LinearCombination column_transform(w, tile_columns(w, row, blocks, s.n, th, tw, t, s.ic));
+    std::vector<uint32_t> products;
     for (int j = 0; j < t; ++j) {
       const uint32_t element = column_transform.row(wg.bt[static_cast<size_t>(j)]);
       const auto index = static_cast<size_t>(i * t + j);
       const uint32_t filter = w.packed(TensorData::of(DType::F32, {s.oc, s.ic}, filters[index]));
       products.push_back(w.fully_connected(element, filter, i == kBiasRow && j == kBiasRow ? bias_id : kInvalid));
     }
-  }
-  // Columns first: m rows of t products each, then m x m outputs.
-  std::vector<std::vector<uint32_t>> half(static_cast<size_t>(m));
-  for (int j = 0; j < t; ++j) {
-    std::vector<uint32_t> column;
-    for (int i = 0; i < t; ++i) column.push_back(products[static_cast<size_t>(i * t + j)]);
-    LinearCombination transform(w, column);
-    for (int i = 0; i < m; ++i) half[static_cast<size_t>(i)].push_back(transform.row(wg.at[static_cast<size_t>(i)]));
+    LinearCombination column_output(w, products);
+    for (int j = 0; j < m; ++j)
+      half[static_cast<size_t>(j)].push_back(column_output.row(wg.at[static_cast<size_t>(j)]));
   }
   std::vector<std::vector<uint32_t>> outputs(static_cast<size_t>(m));
-  for (int i = 0; i < m; ++i) {
-    LinearCombination transform(w, half[static_cast<size_t>(i)]);
-    for (int j = 0; j < m; ++j) {
-      outputs[static_cast<size_t>(i)].push_back(transform.row(wg.at[static_cast<size_t>(j)]));
+  for (int j = 0; j < m; ++j) {
+    LinearCombination row_output(w, half[static_cast<size_t>(j)]);
+    for (int i = 0; i < m; ++i) {
+      outputs[static_cast<size_t>(i)].push_back(row_output.row(wg.at[static_cast<size_t>(i)]));
       if (node.min_max) w.clamp_last(*node.min_max);
     }
   }
@@ -425,23 +422,43 @@ void im2col(Graph& graph, const Node& node, int64_t group, std::vector<Node>& no
   // Blocks of the stride, so that a strided window is a plain slice.
   const Blocks blocks = blocked_input(w, node, s, sh, block, (s.out_h - 1) * sh + (kh - 1) * k.dilation_h + 1,
                                       (out_w - 1) * block + (window - 1) * dilation + 1);
-  std::vector<uint32_t> columns;
-  for (int64_t j = 0; j < window;) {
-    // Neighbouring columns of one block are one slice.
+  // One slice takes rows and columns at once where there is one piece of either; otherwise the columns are joined
+  // first, for every row, and the rows of that.
+  struct Piece {
+    int64_t block, at, width;
+  };
+  std::vector<Piece> pieces;  // neighbouring columns of one block
+  for (int64_t j = 0; j < window; j += pieces.back().width) {
     const int64_t at = blocks.column + j * dilation;
-    const int64_t width = dilation == 1 ? std::min(block - at % block, window - j) : 1;
-    columns.push_back(w.reshape(
-        w.slice(blocks.value, {0, 0, 0, at / block, at % block, 0}, {s.n, blocks.row_blocks, sh, out_w, width, s.ic}),
-        {s.n, blocks.row_blocks, sh, out_w, 1, width * s.ic}));
-    j += width;
+    pieces.push_back({at / block, at % block, dilation == 1 ? std::min(block - at % block, window - j) : 1});
   }
-  const uint32_t wide = w.concat(columns, 5);
-  std::vector<uint32_t> rows;
-  for (int64_t i = 0; i < kh; ++i) {
-    const int64_t at = blocks.row + i * k.dilation_h;
-    rows.push_back(w.slice(wide, {0, at / sh, at % sh, 0, 0, 0}, {s.n, s.out_h, 1, out_w, 1, window * s.ic}));
+  const auto rows_of = [&](uint32_t value, const Piece& piece) {
+    std::vector<uint32_t> rows;
+    for (int64_t i = 0; i < kh; ++i) {
+      const int64_t at = blocks.row + i * k.dilation_h;
+      const uint32_t row = w.slice(value, {0, at / sh, at % sh, piece.block, piece.at, 0},
+                                   {s.n, s.out_h, 1, out_w, piece.width, w.dims(value).back()});
+      rows.push_back(w.reshape(row, {s.n, s.out_h, 1, out_w, 1, piece.width * w.dims(value).back()}));
+    }
+    return w.concat(rows, 5);
+  };
+  const auto columns_of = [&](uint32_t value, int64_t row_block, int64_t row_at, int64_t row_blocks,
+                              int64_t row_count) {
+    std::vector<uint32_t> columns;
+    for (const Piece& piece : pieces)
+      columns.push_back(w.reshape(w.slice(value, {0, row_block, row_at, piece.block, piece.at, 0},
+                                          {s.n, row_blocks, row_count, out_w, piece.width, s.ic}),
+                                  {s.n, row_blocks, row_count, out_w, 1, piece.width * s.ic}));
+    return w.concat(columns, 5);
+  };
+  uint32_t patches = kInvalid;
+  if (pieces.size() == 1) {
+    patches = rows_of(blocks.value, pieces[0]);
+  } else if (kh == 1) {
+    patches = columns_of(blocks.value, blocks.row / sh, blocks.row % sh, s.out_h, 1);
+  } else {
+    patches = rows_of(columns_of(blocks.value, 0, 0, blocks.row_blocks, sh), {0, 0, 1});
   }
-  const uint32_t patches = w.concat(rows, 5);
   const TensorData* bias = bias_of(graph, node);
   const TensorData filter = graph.values[node.inputs[1]].data;
   const bool grouped = group > 1;
@@ -483,7 +500,8 @@ bool form_applies(const Graph& graph, const Node& node, ConvForm form) {
     if (!dim.is_const() || dim.value() == 0) return false;
   const Window& w = node.window;
   if (form == ConvForm::Im2colBanded) return w.kernel_w > 1 && out.dims[2].value() % kBand == 0;
-  if (form == ConvForm::Im2col) return w.kernel_h * w.kernel_w > 1;
+  // A 1x1 filter of stride one is a plain GEMM already.
+  if (form == ConvForm::Im2col) return w.kernel_h * w.kernel_w * w.stride_h * w.stride_w > 1;
   return w.kernel_h == 3 && w.kernel_w == 3 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
          w.dilation_w == 1;
 }
