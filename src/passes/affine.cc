@@ -1,6 +1,7 @@
 #include "passes/affine.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/numbers.h"
 #include "match/constant.h"
@@ -157,6 +158,37 @@ std::optional<std::vector<double>> per_channel(const TensorData& data, size_t fr
   if (auto number = match::uniform_number(data)) return std::vector<double>(static_cast<size_t>(channels), *number);
   if (data.numel() != channels) return std::nullopt;
   return data.to_doubles();
+}
+
+std::optional<AffineStep> as_affine_step(const ir::Node& node, size_t channel_from_end, int64_t channels) {
+  const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"),
+             div = node.is("div", "Tensor");
+  if (!mul && !add && !sub && !div) return std::nullopt;
+  const ops::Call call(node);
+  if ((add || sub) && call.number("alpha") != 1) return std::nullopt;
+  Value *a = call.tensor("self"), *b = call.tensor("other");
+  auto data = match::as_constant(b);
+  if (!data && (mul || add)) {
+    data = match::as_constant(a);
+    std::swap(a, b);
+  }
+  if (!data || match::as_constant(a) || data->dtype() != a->type.dtype || !is_float(a->type.dtype)) return std::nullopt;
+  if (!(a->type.sizes == node.results[0]->type.sizes)) return std::nullopt;
+  auto numbers = per_channel(*data, channel_from_end, channels);
+  if (!numbers) return std::nullopt;
+  AffineStep step;
+  step.input = a;
+  step.scale.assign(numbers->size(), 1.0);
+  step.shift.assign(numbers->size(), 0.0);
+  for (size_t i = 0; i < numbers->size(); ++i) {
+    const double n = (*numbers)[i];
+    if (!std::isfinite(n) || (div && n == 0)) return std::nullopt;
+    if (mul) step.scale[i] = n;
+    if (div) step.scale[i] = 1 / n;
+    if (add) step.shift[i] = n;
+    if (sub) step.shift[i] = -n;
+  }
+  return step;
 }
 
 }  // namespace edgelift::passes

@@ -51,4 +51,12 @@ void rewrite_inputs(ir::Rewriter& rewriter, Layer& layer, const std::vector<doub
 // [C] for dim 1, [C,1,1] for dim 3, one number for all. nullopt otherwise.
 std::optional<std::vector<double>> per_channel(const TensorData& data, size_t from_end, int64_t channels);
 
+// node = x * c or x + c (x - c, x / c) with a constant c of one number a channel of x, the channels counted as in
+// per_channel.
+struct AffineStep {
+  ir::Value* input = nullptr;
+  std::vector<double> scale, shift;
+};
+std::optional<AffineStep> as_affine_step(const ir::Node& node, size_t channel_from_end, int64_t channels);
+
 }  // namespace edgelift::passes

@@ -1,7 +1,6 @@
 // Multiplications and additions by constants of the channel go into the layer before or after them: x*g, x+b around a
 // linear or an unpadded convolution (the affine of a norm, NoNorm, input normalisation).
 #include <algorithm>
-#include <cmath>
 
 #include "match/constant.h"
 #include "match/views.h"
@@ -11,43 +10,6 @@
 
 namespace edgelift::passes {
 namespace {
-
-// node = x * c or x + c (x - c) with a constant c of one number a channel of x.
-struct Step {
-  Value* input = nullptr;
-  std::vector<double> scale, shift;
-};
-
-std::optional<Step> as_step(const ir::Node& node, size_t channel_from_end, int64_t channels) {
-  const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"),
-             div = node.is("div", "Tensor");
-  if (!mul && !add && !sub && !div) return std::nullopt;
-  const ops::Call call(node);
-  if ((add || sub) && call.number("alpha") != 1) return std::nullopt;
-  Value *a = call.tensor("self"), *b = call.tensor("other");
-  auto data = match::as_constant(b);
-  if (!data && (mul || add)) {
-    data = match::as_constant(a);
-    std::swap(a, b);
-  }
-  if (!data || match::as_constant(a) || data->dtype() != a->type.dtype || !is_float(a->type.dtype)) return std::nullopt;
-  if (!(a->type.sizes == node.results[0]->type.sizes)) return std::nullopt;
-  auto numbers = per_channel(*data, channel_from_end, channels);
-  if (!numbers) return std::nullopt;
-  Step step;
-  step.input = a;
-  step.scale.assign(numbers->size(), 1.0);
-  step.shift.assign(numbers->size(), 0.0);
-  for (size_t i = 0; i < numbers->size(); ++i) {
-    const double n = (*numbers)[i];
-    if (!std::isfinite(n) || (div && n == 0)) return std::nullopt;
-    if (mul) step.scale[i] = n;
-    if (div) step.scale[i] = 1 / n;
-    if (add) step.shift[i] = n;
-    if (sub) step.shift[i] = -n;
-  }
-  return step;
-}
 
 // Which dim of the layer's tensors holds the channels, counted from the end.
 size_t channel_from_end(const Layer& layer) {
@@ -83,7 +45,7 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
       from_end = rank - static_cast<size_t>(std::find(permutation->begin(), permutation->end(), channel) -
                                             permutation->begin());
     }
-    const auto step = as_step(node, from_end, layer->out_channels);
+    const auto step = as_affine_step(node, from_end, layer->out_channels);
     if (!step || step->input != *operand) continue;
     if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) &&
         !budget.take({*layer}, node, context))
@@ -136,9 +98,9 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
     layers.push_back(std::move(*layer));
   }
   const size_t from_end = channel_from_end(layers[0]);
-  const auto last = as_step(node, from_end, layers[0].in_channels);
+  const auto last = as_affine_step(node, from_end, layers[0].in_channels);
   if (!last) return false;
-  const auto shifts = [](const Step& step) {
+  const auto shifts = [](const AffineStep& step) {
     return std::any_of(step.shift.begin(), step.shift.end(), [](double s) { return s != 0; });
   };
   const bool padded = std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.padded; });
@@ -150,7 +112,7 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   std::vector<double> scale = last->scale, shift = last->shift;
   // x * g + b: both steps at once, where the product has no other use.
   if (input->producer != nullptr && match::used_once(rewriter.graph(), input)) {
-    const auto before = as_step(*input->producer, from_end, layers[0].in_channels);
+    const auto before = as_affine_step(*input->producer, from_end, layers[0].in_channels);
     if (before && !shifts(*before)) {
       for (size_t i = 0; i < scale.size(); ++i) scale[i] *= before->scale[i];
       input = before->input;

@@ -13,6 +13,8 @@ constexpr PassInfo kPasses[] = {
     {"fold-constant-branches", "joins constants that are added one after the other, through concatenations too",
      fold_constant_branches},
     {"fold-batch-norm", "moves batch norm into the convolution or linear before it", fold_batch_norm},
+    {"carry-affine", "carries multiplications and additions by channel past the sums of a residual stream",
+     carry_affine, "budget=BYTES"},
     {"fold-affine", "moves multiplications and additions by channel into the layer before or after them", fold_affine,
      "budget=BYTES"},
     {"fold-scale", "moves a multiplication by one number into the weights before it, through views", fold_scale,
