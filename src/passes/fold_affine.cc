@@ -37,7 +37,7 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
       continue;
     if (!match::used_once(rewriter.graph(), made)) continue;
     auto layer = as_layer(*producer);
-    if (!layer || layer->shares_weight) continue;
+    if (!layer) continue;
     size_t from_end = channel_from_end(*layer);
     if (permutation) {
       const size_t rank = permutation->size();
@@ -47,9 +47,10 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
     }
     const auto step = as_affine_step(node, from_end, layer->out_channels);
     if (!step || step->input != *operand) continue;
-    if (std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; }) &&
-        !budget.take({*layer}, node, context))
-      return false;
+    // A shift alone changes the bias, and leaves the weight to its other users.
+    const bool scales = std::any_of(step->scale.begin(), step->scale.end(), [](double x) { return x != 1; });
+    if (scales && layer->shares_weight) continue;
+    if (scales && !budget.take({*layer}, node, context)) return false;
     Value* input = *operand;
     rewriter.set_insert_point(producer);
     rewrite_outputs(rewriter, *layer, step->scale, step->shift);

@@ -1,5 +1,5 @@
 // A multiplication by one number goes into the weights of the linear or convolution whose output it scales, through the
-// views and permutations between (the scale of attention into the query's projection).
+// views, permutations and products with known matrices between (the scale of attention into the query's projection).
 #include "match/constant.h"
 #include "match/scaled.h"
 #include "match/views.h"
@@ -33,7 +33,9 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBu
       rewriter.erase(&node);
       return true;
     }
-    if (!match::is_rearrangement(*producer)) return false;
+    // A product with a known matrix is linear in its rows.
+    const bool product = producer->is("matmul") && match::as_constant(std::get<Value*>(producer->args[1]));
+    if (!product && !match::is_rearrangement(*producer)) return false;
     value = std::get<Value*>(producer->args[0]);
   }
   return false;

@@ -13,6 +13,8 @@ constexpr PassInfo kPasses[] = {
     {"fold-constant-branches", "joins constants that are added one after the other, through concatenations too",
      fold_constant_branches},
     {"fold-batch-norm", "moves batch norm into the convolution or linear before it", fold_batch_norm},
+    {"fuse-rotary", "makes one matrix product of a rotary embedding", fuse_rotary, "table=BYTES"},
+    {"merge-rotary", "projects and rotates queries and keys together", merge_rotary, "budget=BYTES"},
     {"carry-affine", "carries multiplications and additions by channel past the sums of a residual stream",
      carry_affine, "budget=BYTES"},
     {"fold-affine", "moves multiplications and additions by channel into the layer before or after them", fold_affine,

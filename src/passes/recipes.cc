@@ -14,7 +14,8 @@ constexpr Recipe kRecipes[] = {
               "group-norm,"
               "lift-arithmetic,lift-reductions,lift-activations,lift-softmax,lift-select,lift-stack,lift-squeeze,lift-"
               "pads,lift-where,patchify,remove-noops,fold-constants,fold-constant-branches,"
-              "split-linear,lift-batch-norm,carry-affine,fold-affine,fold-scale,center-residual,slice-early,lift-"
+              "split-linear,lift-batch-norm,fuse-rotary,carry-affine,fold-affine,fold-scale,center-residual,slice-"
+              "early,merge-rotary,lift-"
               "expand,remove-"
               "noops,merge-"
               "duplicates",
