@@ -19,6 +19,7 @@ namespace {
 Error system_error(const fs::path& path, std::string_view what) {
   return input_error(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
 }
+std::string descriptor_path(int fd) { return fmt::format("/proc/self/fd/{}", fd); }
 constexpr size_t kBuffer = 1u << 20;
 }  // namespace
 
@@ -72,14 +73,22 @@ Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
   if (fs::is_directory(status)) return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
   if (fs::exists(status) && !fs::is_regular_file(status))
     return input_error(fmt::format("{}: cannot write: is a device or pipe; give the name of a file", target.string()));
-  // Beside the target, so that the rename stays on one file system.
-  std::string name = file->target_.string() + ".tmp.XXXXXX";
-  file->fd_ = mkostemp(name.data(), O_CLOEXEC);
-  if (file->fd_ < 0) return system_error(target, "cannot create");
-  file->temporary_ = name;
-  const mode_t mask = umask(0);
-  umask(mask);
-  fchmod(file->fd_, 0666 & ~mask);
+  // In the target's folder, so that the rename stays on one file system.
+  const fs::path folder = file->target_.has_parent_path() ? file->target_.parent_path() : fs::path(".");
+  file->fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (file->fd_ >= 0 && ::access(descriptor_path(file->fd_).c_str(), F_OK) != 0) {  // without /proc it gets no name
+    ::close(file->fd_);
+    file->fd_ = -1;
+  }
+  if (file->fd_ < 0) {
+    std::string name = file->target_.string() + ".tmp.XXXXXX";
+    file->fd_ = mkostemp(name.data(), O_CLOEXEC);
+    if (file->fd_ < 0) return system_error(target, "cannot create");
+    file->temporary_ = name;
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(file->fd_, 0666 & ~mask);
+  }
   file->buffer_.reserve(kBuffer);
   return file;
 }
@@ -135,8 +144,21 @@ Status AtomicFile::pad_to(uint64_t offset) {
   return Ok{};
 }
 
+// A link cannot replace a file, so the target's own name comes with a rename.
+Status AtomicFile::give_name() {
+  for (uint32_t attempt = 0;; ++attempt) {
+    const std::string name = fmt::format("{}.tmp.{}.{}", target_.string(), ::getpid(), attempt);
+    if (::linkat(AT_FDCWD, descriptor_path(fd_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return Ok{};
+    }
+    if (errno != EEXIST || attempt > 1000) return system_error(target_, "cannot name the written file");
+  }
+}
+
 Status AtomicFile::commit() {
   EL_TRY_OK(flush());
+  if (temporary_.empty()) EL_TRY_OK(give_name());
   const int fd = fd_;
   fd_ = -1;
   if (::close(fd) != 0) return system_error(target_, "cannot write");

@@ -31,8 +31,9 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
-// Writes to a temporary file beside the target; commit() flushes and renames it into place. Without commit the
-// temporary file is removed. Errors name the path and the system's reason.
+// Writes to a file that has no name yet and goes with the process, however it ends; commit() names it and renames it
+// over the target. File systems without nameless files (NFS) get a temporary file beside the target, which is removed
+// without commit. Errors name the path and the system's reason.
 class AtomicFile {
  public:
   static Result<std::unique_ptr<AtomicFile>> create(const std::filesystem::path& target);
@@ -42,12 +43,13 @@ class AtomicFile {
   Status write(std::span<const std::byte> bytes);
   Status pad_to(uint64_t offset);  // zero bytes up to offset; offset >= position()
   uint64_t position() const { return position_; }
+  Status flush();  // hands all to the system, so that what cannot be written fails here
   Status commit();
 
  private:
   AtomicFile() = default;
-  Status flush();
-  std::filesystem::path target_, temporary_;
+  Status give_name();
+  std::filesystem::path target_, temporary_;  // temporary_ is empty while the file has no name
   int fd_ = -1;
   uint64_t position_ = 0;
   std::string buffer_;

@@ -220,7 +220,16 @@ std::string npy_bytes(const TensorData& data) {
 }
 
 Status write_npy(const std::filesystem::path& path, const TensorData& data) {
-  return write_file(path, npy_bytes(data));
+  EL_TRY(const auto file, stage_npy(path, data));
+  return file->commit();
+}
+
+Result<std::unique_ptr<AtomicFile>> stage_npy(const std::filesystem::path& path, const TensorData& data) {
+  EL_TRY(auto file, AtomicFile::create(path));
+  const std::string bytes = npy_bytes(data);
+  EL_TRY_OK(file->write(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+  EL_TRY_OK(file->flush());
+  return file;
 }
 
 }  // namespace edgelift::runtime

@@ -2,7 +2,11 @@
 #include <fstream>
 #include <limits>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +127,39 @@ TEST(AtomicFile, LeavesNothingWithoutCommit) {
     ASSERT_TRUE((*file)->commit().ok());
   }
   EXPECT_EQ(*read_file(dir / "x"), std::string("abc\0\0\0\0\0", 8));
+}
+
+TEST(AtomicFile, LeavesNothingWhenTheProcessIsKilled) {
+  const auto dir = testing::scratch_dir();
+  const int probe = ::open(dir.c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (probe < 0) GTEST_SKIP() << "this file system has no nameless files";
+  ::close(probe);
+  ASSERT_TRUE(write_file(dir / "old", "old").ok());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto file = AtomicFile::create(dir / "old");
+    if (file.ok() && (*file)->write(std::as_bytes(std::span("abc", 3))).ok() && (*file)->flush().ok()) raise(SIGKILL);
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dir)) files += entry.path() == dir / "old" ? 1 : 100;
+  EXPECT_EQ(files, 1u);
+  EXPECT_EQ(*read_file(dir / "old"), "old");
+}
+
+TEST(AtomicFile, GivesTheFileThePermissionsOfTheProcess) {
+  const auto dir = testing::scratch_dir();
+  const mode_t before = umask(027);
+  const bool written = write_file(dir / "x", "text").ok();
+  umask(before);
+  ASSERT_TRUE(written);
+  struct stat info {};
+  ASSERT_EQ(stat((dir / "x").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777u, 0640u);
 }
 
 TEST(AtomicFile, NamesPathAndReason) {
