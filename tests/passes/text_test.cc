@@ -13,13 +13,7 @@
 // Run the executable with --update to rewrite the expectations.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <sstream>
 
 #include "edge/edge.h"
 #include "ir/text.h"
@@ -31,48 +25,6 @@
 
 namespace edgelift::passes {
 namespace {
-
-namespace fs = std::filesystem;
-
-bool g_update = false;
-
-struct Case {
-  std::string run, before, expected, header;
-  std::vector<std::string> declined;
-  double tolerance = 0;
-  bool idempotent = true, evaluate = true;
-};
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-Case parse_case(const std::string& text) {
-  Case result;
-  std::istringstream lines(text);
-  std::string* part = &result.before;
-  for (std::string line; std::getline(lines, line);) {
-    const auto value = [&](std::string_view key) { return line.substr(key.size()); };
-    if (line.starts_with("; EXPECT")) {
-      part = &result.expected;
-      continue;
-    }
-    if (part == &result.before && result.before.empty() && line.starts_with(";")) {
-      result.header += line + "\n";
-      if (line.starts_with("; RUN: --passes=")) result.run = value("; RUN: --passes=");
-      if (line.starts_with("; DECLINED: ")) result.declined.push_back(value("; DECLINED: "));
-      if (line.starts_with("; TOLERANCE: ")) result.tolerance = std::stod(value("; TOLERANCE: "));
-      if (line.starts_with("; NOT-IDEMPOTENT")) result.idempotent = false;
-      if (line.starts_with("; NO-EVALUATE")) result.evaluate = false;
-      continue;
-    }
-    *part += line + "\n";
-  }
-  return result;
-}
 
 // The program with every input replaced by a constant of random numbers, ready for the runtime; nullopt if it has
 // inputs without numbers or sizes that are not static.
@@ -139,57 +91,36 @@ Result<std::vector<std::string>> run(ir::Program& program, const std::string& li
   return declined;
 }
 
-class PassText : public ::testing::TestWithParam<fs::path> {};
+class PassText : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(PassText, GivesTheExpectedProgram) {
-  const fs::path path = testing::source_dir() / "tests" / "passes" / GetParam();
-  const Case test = parse_case(read(path));
-  ASSERT_FALSE(test.run.empty()) << "no RUN line";
+  const testing::TextCase test = testing::read_case(testing::source_dir() / "tests" / "passes" / GetParam());
+  const std::string list = test.value("RUN: --passes="), tolerance = test.value("TOLERANCE: ");
+  ASSERT_FALSE(list.empty()) << "no RUN line";
   auto before = ir::parse(test.before, ops::table());
   ASSERT_TRUE(before.ok()) << before.error().message;
   auto after = ir::parse(test.before, ops::table());
-  const auto declined = run(*after, test.run);
+  const auto declined = run(*after, list);
   ASSERT_TRUE(declined.ok()) << declined.error().message;
   const std::string text = ir::print(*after);
-  if (g_update) {
-    std::ofstream(path) << test.header << test.before << "; EXPECT\n" << text;
-  } else {
-    EXPECT_EQ(text, test.expected);
-  }
-  ASSERT_EQ(declined->size(), test.declined.size()) << ::testing::PrintToString(*declined);
+  test.check(text);
+  const std::vector<std::string> expected = test.values("DECLINED: ");
+  ASSERT_EQ(declined->size(), expected.size()) << ::testing::PrintToString(*declined);
   for (size_t i = 0; i < declined->size(); ++i)
-    EXPECT_NE((*declined)[i].find(test.declined[i]), std::string::npos) << (*declined)[i];
-  if (test.idempotent) {
-    const auto again = run(*after, test.run);
+    EXPECT_NE((*declined)[i].find(expected[i]), std::string::npos) << (*declined)[i];
+  if (!test.flag("NOT-IDEMPOTENT")) {
+    const auto again = run(*after, list);
     ASSERT_TRUE(again.ok()) << again.error().message;
     EXPECT_EQ(ir::print(*after), text) << "a second run changes the program";
   }
-  if (test.evaluate) expect_same_values(std::move(*before), std::move(*after), test.tolerance);
+  if (!test.flag("NO-EVALUATE"))
+    expect_same_values(std::move(*before), std::move(*after), tolerance.empty() ? 0 : std::stod(tolerance));
 }
 
-std::vector<fs::path> cases() {
-  std::vector<fs::path> found;
-  const fs::path root = testing::source_dir() / "tests" / "passes";
-  for (const auto& entry : fs::recursive_directory_iterator(root))
-    if (entry.path().extension() == ".elir") found.push_back(fs::relative(entry.path(), root));
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-INSTANTIATE_TEST_SUITE_P(Files, PassText, ::testing::ValuesIn(cases()), [](const auto& info) {
-  std::string name = info.param.string();
-  name.resize(name.size() - 5);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Files, PassText, ::testing::ValuesIn(testing::text_cases("passes")),
+                         [](const auto& info) { return testing::test_name(info.param); });
 
 }  // namespace
 }  // namespace edgelift::passes
 
-int main(int argc, char** argv) {
-  ::testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i)
-    if (std::strcmp(argv[i], "--update") == 0) edgelift::passes::g_update = true;
-  return RUN_ALL_TESTS();
-}
+int main(int argc, char** argv) { return edgelift::testing::run_text_tests(argc, argv); }
