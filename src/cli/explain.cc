@@ -15,7 +15,7 @@ int run_explain(const ExplainArgs& args) {
   };
   std::vector<Declined> declined;
   options->declined = [&](std::string_view pass, const ir::Node& node, std::string_view reason) {
-    declined.push_back({std::string(pass), node.op->full_name(), ir::source_line(node.origin), std::string(reason)});
+    declined.push_back({std::string(pass), node.op->full_name(), ir::place(node.origin), std::string(reason)});
   };
   auto lowered = lower_model(args, *options, nullptr);
   if (!lowered.ok()) return fail(lowered.error());
@@ -31,8 +31,8 @@ int run_explain(const ExplainArgs& args) {
       Json row;
       row["operator"] = v.op;
       row["value"] = v.value;
-      row["source"] = v.source_line;
-      row["module"] = v.module_path;
+      row["source"] = ir::place(v.origin);
+      row["module"] = ir::module_path(v.origin);
       row["delegated"] = v.delegate >= 0;
       if (v.delegate >= 0) {
         row["delegate"] = v.delegate;
@@ -52,7 +52,7 @@ int run_explain(const ExplainArgs& args) {
   for (const partition::Verdict& v : lowered->verdicts) {
     if (v.delegate >= 0) ++delegated;
     if (v.delegate >= 0 && !args.all) continue;
-    rows.push_back({v.op, "%" + v.value, v.source_line.empty() ? v.module_path : v.source_line,
+    rows.push_back({v.op, "%" + v.value, ir::place(v.origin),
                     v.delegate >= 0 ? fmt::format("delegate {}", v.delegate) : "portable", v.reason});
   }
   std::string text = fmt::format("{}: {} operators in {} delegate{}, {} portable (recipe {})\n", args.model, delegated,

@@ -67,7 +67,7 @@ Result<bool> Builder::drop() {
 
 Error Builder::refuse(const std::string& sentence) const {
   std::string place = node_.op->full_name();
-  const std::string line = ir::source_line(node_.origin);
+  const std::string line = ir::place(node_.origin);
   if (!line.empty()) place += " (" + line + ")";
   return input_error(place + " " + sentence);
 }

@@ -61,7 +61,7 @@ class Functionalizer {
  private:
   Error refuse(const Node& node, const std::string& sentence) const {
     std::string place = node.op->full_name();
-    const std::string line = ir::source_line(node.origin);
+    const std::string line = ir::place(node.origin);
     if (!line.empty()) place += " (" + line + ")";
     return input_error(place + " " + sentence);
   }

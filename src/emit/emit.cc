@@ -15,10 +15,10 @@ Error missing_kernels(const MissingKernels& missing) {
   for (const auto& [key, kernel] : missing) {
     text += fmt::format("{} {} ({}{}{}: {})", first ? "" : ";", kernel.op,
                         kernel.count == 1 ? "once" : fmt::format("{} times", kernel.count),
-                        kernel.source_line.empty() ? ""
-                        : kernel.count == 1        ? ", at "
-                                                   : ", first at ",
-                        kernel.source_line, kernel.why);
+                        kernel.place.empty() ? ""
+                        : kernel.count == 1  ? ", at "
+                                             : ", first at ",
+                        kernel.place, kernel.why);
     first = false;
   }
   text += "; with --allow-missing-kernels the file is written for a runtime that registers them";

@@ -74,7 +74,7 @@ Error MethodEmitter::at_value(const ir::Value& value, const Error& error) const 
 }
 
 Error MethodEmitter::at_node(const ir::Node& node, const Error& error) const {
-  const std::string line = ir::source_line(node.origin);
+  const std::string line = ir::place(node.origin);
   const std::string op = ops::is_delegate(node) ? "a delegate's result" : ops::record(node).edge_name();
   const std::string name = node.results.empty() ? "" : " (%" + node.results[0]->name + ")";
   return {error.kind, fmt::format("method {}: {}{}{} {}", graph_.name(), op, name, line.empty() ? "" : " at " + line,
@@ -313,7 +313,7 @@ void MethodEmitter::report_missing(const ops::OpRecord& record, const std::strin
   if (missing.count++ == 0) {
     missing.op = record.edge_name();
     missing.why = why;
-    missing.source_line = ir::source_line(node.origin);
+    missing.place = ir::place(node.origin);
   }
 }
 

@@ -15,7 +15,7 @@ namespace edgelift::emit {
 struct MissingKernel {
   std::string op;  // edge name
   std::string why;
-  std::string source_line;  // of the first
+  std::string place;  // of the first
   size_t count = 0;
 };
 using MissingKernels = std::map<std::string, MissingKernel>;  // by op and reason

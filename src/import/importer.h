@@ -81,10 +81,11 @@ class Importer {
     std::string what;
     size_t count = 0;
     std::string first_line;
+    bool advised = false;  // `what` says already what to do
   };
   Status check_operators();
   void find_unsupported(const RawGraph& graph);
-  void note_unsupported(const RawNode& node, std::string what);
+  void note_unsupported(const RawNode& node, std::string what, bool advised = false);
 
   // --- signature.cc ---
   Status inputs(Scope& scope);
@@ -137,7 +138,7 @@ class Importer {
 
   // A message with the file, and the node where there is one.
   Error fail(std::string_view what, std::string_view advice = {}) const;
-  std::string line_of(const RawNode& node) const;
+  std::string line_of(const RawNode& node) const;  // or the module; the node is named where this stands
 
   std::shared_ptr<const archive::Pt2> archive_;
   ExportedProgram exported_;

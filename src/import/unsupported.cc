@@ -68,9 +68,11 @@ const Importer::Resolved& Importer::resolve(std::string_view target) {
   return slot->second;
 }
 
-void Importer::note_unsupported(const RawNode& node, std::string what) {
+void Importer::note_unsupported(const RawNode& node, std::string what, bool advised) {
   const auto [slot, fresh] = unsupported_index_.try_emplace(what, unsupported_.size());
-  if (fresh) unsupported_.push_back({std::move(what), 0, line_of(node)});
+  if (fresh) unsupported_.push_back({std::move(what), 0, line_of(node), advised});
+  if (fresh && unsupported_.back().first_line.empty())
+    unsupported_.back().first_line = fmt::format("node {}", node.name);
   ++unsupported_[slot->second].count;
 }
 
@@ -82,10 +84,12 @@ void Importer::find_unsupported(const RawGraph& graph) {
         if (resolved.op == nullptr && !resolved.is_size && !resolved.is_check) {
           // What reads the parts of a tensor subclass: its bytes are a pickle, so they could not be read either.
           const bool subclass = resolved.target.name.starts_with("export::access_subclass_inner_tensor.");
-          note_unsupported(node, resolved.target.name +
-                                     (subclass ? " (a weight is a tensor subclass, stored as a pickle: call torchao's "
+          note_unsupported(
+              node,
+              resolved.target.name + (subclass ? " (a weight is a tensor subclass, stored as a pickle: call torchao's "
                                                  "unwrap_tensor_subclass(model) before export)"
-                                               : ""));
+                                               : ""),
+              subclass);
         }
         break;
       case Target::Kind::HigherOrder:
@@ -128,18 +132,23 @@ Status Importer::check_operators() {
   }
   if (unsupported_.size() > kMostNamed) list += fmt::format(", and {} more", unsupported_.size() - kMostNamed);
   const bool one = unsupported_.size() == 1;
-  return input_error(
-      fmt::format("{}: {} not supported: {}; rewrite the model without {}, or try "
-                  "exported.run_decompositions() before saving",
-                  archive_->source(), one ? "an operator is" : fmt::format("{} operators are", unsupported_.size()),
-                  list, one ? "it" : "them"));
+  const auto open = std::count_if(unsupported_.begin(), unsupported_.end(), [](const auto& u) { return !u.advised; });
+  std::string advice;
+  if (open != 0)
+    advice = fmt::format("; rewrite the model without {}, or try exported.run_decompositions() before saving",
+                         one                                                ? "it"
+                         : static_cast<size_t>(open) == unsupported_.size() ? "them"
+                                                                            : "the others");
+  return input_error(fmt::format("{}: {} not supported: {}{}", archive_->source(),
+                                 one ? "an operator is" : fmt::format("{} operators are", unsupported_.size()), list,
+                                 advice));
 }
 
 std::string Importer::line_of(const RawNode& node) const {
   ir::OriginData data;
   data.stack_trace = node.stack_trace;
   data.module_stack = node.module_stack;
-  return ir::source_line(std::make_shared<const ir::OriginData>(std::move(data)));
+  return ir::place(std::make_shared<const ir::OriginData>(std::move(data)));
 }
 
 }  // namespace edgelift::importer

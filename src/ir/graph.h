@@ -40,6 +40,8 @@ using Origin = std::shared_ptr<const OriginData>;  // may be null: made by the c
 std::string source_line(const Origin& origin);
 // "blocks.0.attn" or "".
 std::string module_path(const Origin& origin);
+// For messages, the best that is known: "model.py:12", else "module blocks.0.attn", else "node linear_3", or "".
+std::string place(const Origin& origin);
 
 struct Constant {
   std::string name;  // unique in the program; FQN of the state dict where there is one

@@ -165,4 +165,10 @@ std::string module_path(const Origin& origin) {
   return std::string(last.substr(comma + 1, second - comma - 1));
 }
 
+std::string place(const Origin& origin) {
+  if (std::string line = source_line(origin); !line.empty()) return line;
+  if (const std::string module = module_path(origin); !module.empty()) return "module " + module;
+  return origin == nullptr || origin->node_name.empty() ? std::string() : "node " + origin->node_name;
+}
+
 }  // namespace edgelift::ir

@@ -21,6 +21,7 @@ class Verifier {
   Status graph(const Graph& graph, bool delegate_body) {
     graph_ = &graph;
     defined_.clear();
+    names_.clear();
     uses_.clear();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const Value* input = graph.inputs()[i];
@@ -55,12 +56,10 @@ class Verifier {
   }
 
   Status define(const Value* value, const Node* node) {
-    if (!names_ok(value)) return fail(node, "the name %" + value->name + " is defined twice");
-    defined_.insert(value);
+    if (!defined_.insert(value).second) return fail(node, "%" + value->name + " is defined twice");
+    if (!names_.insert(value->name).second) return fail(node, "two values have the name %" + value->name);
     return Ok{};
   }
-
-  bool names_ok(const Value* value) { return !defined_.contains(value); }
 
   static bool matches(const Arg& arg, const ArgSpec& spec, Stage stage) {
     using K = ArgKind;
@@ -216,6 +215,7 @@ class Verifier {
   const Graph* graph_ = nullptr;
   std::unordered_set<const Constant*> constants_;
   std::unordered_set<const Value*> defined_;
+  std::unordered_set<std::string_view> names_;
   std::unordered_map<const Value*, std::map<const Node*, size_t>> uses_;
 };
 

@@ -166,8 +166,7 @@ Verdict verdict_of(const ir::Node& node, const std::unordered_map<const ir::Node
   Verdict verdict;
   verdict.op = ops::record(node).edge_name();
   if (!node.results.empty()) verdict.value = node.results[0]->name;
-  verdict.source_line = ir::source_line(node.origin);
-  verdict.module_path = ir::module_path(node.origin);
+  verdict.origin = node.origin;
   if (node.partition != kPortable) {
     verdict.delegate = first_delegate + node.partition;
   } else if (const auto at = refused.find(&node); at != refused.end()) {

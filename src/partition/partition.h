@@ -26,10 +26,9 @@ struct Options {
 
 // What became of one operator of the program before partitioning.
 struct Verdict {
-  std::string op;           // edge name: aten::mul.Tensor
-  std::string value;        // name of its first result
-  std::string source_line;  // "" if unknown
-  std::string module_path;
+  std::string op;      // edge name: aten::mul.Tensor
+  std::string value;   // name of its first result
+  ir::Origin origin;   // its strings live as long as the program's archive
   int delegate = -1;   // index, or -1: portable
   std::string reason;  // portable: the refusal's sentence
 };

@@ -39,6 +39,18 @@ TEST(SourceLine, OtherSpellings) {
   EXPECT_EQ(source_line(origin(R"(File \"/a/\ud83d\ude00.py\", line 1, in f\n)")), "a/\xf0\x9f\x98\x80.py:1");
 }
 
+TEST(Place, TheLineElseTheModuleElseTheNode) {
+  OriginData data;
+  EXPECT_EQ(place(nullptr), "");
+  EXPECT_EQ(place(std::make_shared<const OriginData>(data)), "");
+  data.node_name = "linear_3";
+  EXPECT_EQ(place(std::make_shared<const OriginData>(data)), "node linear_3");
+  data.module_stack = "L__self__,,net.Net;L__self___fc,blocks.0.fc,torch.nn.Linear";
+  EXPECT_EQ(place(std::make_shared<const OriginData>(data)), "module blocks.0.fc");
+  data.stack_trace = R"(File \"/me/net.py\", line 3, in forward\n)";
+  EXPECT_EQ(place(std::make_shared<const OriginData>(data)), "me/net.py:3");
+}
+
 TEST(SourceLine, Unknown) {
   EXPECT_EQ(source_line(nullptr), "");
   EXPECT_EQ(source_line(origin("")), "");

@@ -136,6 +136,14 @@ TEST(Verifier, FindsAWrongUsersList) {
       << status.error().message;
 }
 
+TEST(Verifier, FindsANameTwice) {
+  Program program = must_parse(kAttention);
+  program.forward().first()->result()->name = "q";
+  const Status status = verify(program, ops::table());
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("two values have the name %q"), std::string::npos) << status.error().message;
+}
+
 TEST(Verifier, FindsAWrongType) {
   Program program = must_parse(kAttention);
   program.forward().first()->result()->type.sizes[0] = SymInt(7);
