@@ -12,29 +12,25 @@ namespace {
 
 Result<std::vector<int>> thread_counts(std::string_view text) {
   std::vector<int> counts;
-  while (!text.empty()) {
+  for (;;) {
     const size_t comma = std::min(text.find(','), text.size());
     const auto n = parse_int(text.substr(0, comma));
     if (!n || *n < 1 || *n > 1024)
-      return usage_error(fmt::format("--threads: '{}' is no number of threads", text.substr(0, comma)));
+      return usage_error(
+          fmt::format("--threads: '{}' is no number of threads from 1 to 1024; write 1,2", text.substr(0, comma)));
     counts.push_back(static_cast<int>(*n));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    if (comma == text.size()) return counts;
+    text.remove_prefix(comma + 1);
   }
-  if (counts.empty()) return usage_error("--threads takes numbers: 1,2");
-  return counts;
 }
 
 Result<runtime::BenchReport> measure(const BenchArgs& args) {
   runtime::BenchOptions options;
   for (const std::string& file : args.files) options.files.emplace_back(file);
   EL_TRY(options.threads, thread_counts(args.threads));
-  if (args.iterations < 1) return usage_error("--iterations takes a number from 1");
   options.iterations = args.iterations;
-  if (args.loader == "file") {
-    options.load = runtime::Load::File;
-  } else if (args.loader != "mmap") {
-    return usage_error(fmt::format("unknown loader '{}'; known are mmap, file", args.loader));
-  }
+  options.method = args.method;
+  EL_TRY(options.load, loader(args.loader));
   for (const std::string& file : args.inputs) {
     EL_TRY(auto data, read_input(file));
     options.inputs.emplace_back(std::move(data));

@@ -21,7 +21,7 @@ struct Form {
   std::shared_ptr<std::vector<std::byte>> bytes;
   std::unique_ptr<runtime::Session> session;
   runtime::Method* method = nullptr;
-  int delegates = 0, portable = 0;
+  std::optional<ir::Program> program;  // what was lowered; none of a file
 };
 
 Result<Form> lowered_form(const CheckArgs& args, const std::string& recipe) {
@@ -35,13 +35,11 @@ Result<Form> lowered_form(const CheckArgs& args, const std::string& recipe) {
   EL_TRY(auto model, lower_and_emit(own, std::move(options)));
   Form form;
   form.name = recipe;
-  const Counts counts = count(model.lowered);
-  form.delegates = counts.delegates;
-  form.portable = counts.portable_total();
   EL_TRY(auto bytes, pte::write_to_memory(model.emitted.program));
   form.bytes = std::make_shared<std::vector<std::byte>>(std::move(bytes));
   EL_TRY(form.session, runtime::Session::open(*form.bytes, form.bytes));
   EL_TRY(form.method, form.session->method());
+  form.program = std::move(model.lowered.program);
   return form;
 }
 
@@ -100,6 +98,13 @@ Result<Json> check(const CheckArgs& args) {
         fmt::format("there is no portable form to compare with ({}) and no --expect", reference.error().message));
 
   EL_TRY(const Arguments inputs, method_inputs(form.method->inputs(), args.inputs, &args.seed));
+  const ir::Program* program = form.program ? &*form.program : reference.ok() ? &*reference->program : nullptr;
+  ir::Program read;
+  if (program == nullptr) {
+    EL_TRY(read, read_model(args.model));
+    program = &read;
+  }
+  EL_TRY_OK(check_sizes(program->forward(), inputs));
   EL_TRY(const Arguments got, form.method->run(inputs));
   std::vector<Comparison> rows;
   if (reference.ok()) {

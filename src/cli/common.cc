@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/numbers.h"
+#include "ir/text.h"
 #include "runtime/evaluate.h"
 
 namespace edgelift::cli {
@@ -52,7 +53,7 @@ void Progress::stage(std::string_view name) {
 Result<ir::Program> read_model(const std::string& path) {
   if (path.size() > 5 && path.ends_with(".elir")) {
     EL_TRY(const std::string text, read_file(path));
-    auto program = parse_text(text);
+    auto program = parse_text(ir::before_expectation(text));
     if (!program.ok()) return Error{program.error().kind, path + ":" + program.error().message};
     program->source = path;
     return program;
@@ -67,6 +68,7 @@ Result<bool> is_pte(const std::string& path) {
 }
 
 Result<LowerOptions> lower_options(const LoweringArgs& args) {
+  if (args.target.empty()) return usage_error("--target takes a name or a file");
   if (!(args.max_error >= 0) || std::isinf(args.max_error)) return usage_error("--max-error takes a number from 0");
   LowerOptions options;
   options.recipe = args.recipe;

@@ -1,5 +1,7 @@
 #include "cli/inputs.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "base/numbers.h"
@@ -7,6 +9,12 @@
 #include "runtime/npy.h"
 
 namespace edgelift::cli {
+
+Result<runtime::Load> loader(const std::string& name) {
+  if (name == "mmap") return runtime::Load::Mmap;
+  if (name == "file") return runtime::Load::File;
+  return usage_error(fmt::format("unknown loader '{}'; known are mmap, file", name));
+}
 
 Result<TensorData> read_input(const std::string& spec) {
   const size_t bracket = spec.rfind('[');
@@ -49,6 +57,51 @@ Result<std::vector<runtime::Argument>> method_inputs(const std::vector<runtime::
     }
   }
   return arguments;
+}
+
+Status check_sizes(const ir::Graph& graph, std::span<const runtime::Argument> inputs) {
+  if (inputs.size() != graph.inputs().size()) return Ok{};  // the runtime says what it takes
+  struct Bound {
+    int64_t size;
+    std::string where;
+  };
+  std::map<std::string, Bound> symbols;
+  const auto lookup = [&](const Symbol& symbol) -> std::optional<int64_t> {
+    const auto at = symbols.find(symbol.name);
+    return at == symbols.end() ? std::nullopt : std::optional(at->second.size);
+  };
+  // First the dims that are a symbol of their own, then those that are computed of them.
+  for (const bool computed : {false, true}) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto* given = std::get_if<TensorData>(&inputs[i]);
+      const ir::Value& input = *graph.inputs()[i];
+      if (given == nullptr || !input.type.is_tensor() || given->sizes().size() != input.type.sizes.size()) continue;
+      for (size_t d = 0; d < input.type.sizes.size(); ++d) {
+        const SymInt& size = input.type.sizes[d];
+        const int64_t got = given->sizes()[d];
+        const auto refuse = [&](const std::string& expected) {
+          return input_error(fmt::format("input {} ({}) has size {} in dim {}, the model was exported for {} ({})", i,
+                                         input.name, got, d, expected, ir::shape_text(input.type.sizes)));
+        };
+        const std::vector<SymbolPtr> used = size.symbols();
+        const bool plain = used.size() == 1 && size == SymInt::symbol(used[0]);
+        if (!computed && size.is_const() && size.value() != got) return refuse(fmt::format("{}", size.value()));
+        if (size.is_const() || plain == computed) continue;
+        if (got < size.lower() || got > size.upper())
+          return refuse(size.upper() == kUnbounded ? fmt::format("at least {}", size.lower())
+                                                   : fmt::format("{} to {}", size.lower(), size.upper()));
+        if (plain) {
+          const auto [at, fresh] =
+              symbols.try_emplace(used[0]->name, Bound{got, fmt::format("dim {} of input {}", d, i)});
+          if (!fresh && at->second.size != got)
+            return refuse(fmt::format("the same as {}, {}", at->second.where, at->second.size));
+        } else if (const auto expected = size.evaluate(lookup); expected && *expected != got) {
+          return refuse(fmt::format("{} = {}", size.str(), *expected));
+        }
+      }
+    }
+  }
+  return Ok{};
 }
 
 }  // namespace edgelift::cli

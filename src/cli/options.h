@@ -67,7 +67,7 @@ int run_inspect(const InspectArgs& args);
 
 struct BenchArgs {
   std::vector<std::string> files, inputs;
-  std::string threads = "1,2", loader = "mmap";
+  std::string threads = "1,2", loader = "mmap", method = "forward";
   int iterations = 50;
   bool json = false;
 };
@@ -87,11 +87,6 @@ struct TuneArgs {
   bool grid = false;
 };
 int run_tune(const TuneArgs& args);
-
-struct ReportArgs : LoweringArgs {
-  std::string output;
-};
-int run_report(const ReportArgs& args);
 
 struct OpsArgs {
   bool markdown = false;

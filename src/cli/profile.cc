@@ -189,7 +189,6 @@ Result<Subject> subject_of(const ProfileArgs& args) {
 }
 
 Result<Profile> measure(const ProfileArgs& args) {
-  if (args.iterations < 1) return usage_error("--iterations takes a number from 1");
   EL_TRY_OK(runtime::set_threads(args.threads));
   EL_TRY(const Subject subject, subject_of(args));
   EL_TRY(auto* method, subject.session->method(args.method));

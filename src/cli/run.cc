@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/common.h"
 #include "cli/inputs.h"
 #include "runtime/npy.h"
@@ -15,18 +16,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Result<runtime::Load> loader(const std::string& name) {
-  if (name == "mmap") return runtime::Load::Mmap;
-  if (name == "file") return runtime::Load::File;
-  return usage_error(fmt::format("unknown loader '{}'; known are mmap, file", name));
-}
-
 Status write_outputs(const std::string& directory, const std::vector<runtime::Argument>& outputs, Json& json) {
   std::error_code error;
   if (!directory.empty()) {
     std::filesystem::create_directories(directory, error);
     if (error) return input_error(fmt::format("{}: cannot create the directory: {}", directory, error.message()));
   }
+  // All or none: nothing is in place before everything is written.
+  std::vector<std::unique_ptr<AtomicFile>> staged;
   for (size_t i = 0; i < outputs.size(); ++i) {
     Json row;
     if (const auto* tensor = std::get_if<TensorData>(&outputs[i])) {
@@ -34,7 +31,8 @@ Status write_outputs(const std::string& directory, const std::vector<runtime::Ar
       row["shape"] = tensor->sizes();
       if (!directory.empty()) {
         const std::string path = (std::filesystem::path(directory) / fmt::format("output{}.npy", i)).string();
-        EL_TRY_OK(runtime::write_npy(path, *tensor));
+        EL_TRY(auto file, runtime::stage_npy(path, *tensor));
+        staged.push_back(std::move(file));
         row["file"] = path;
       }
     } else if (const auto* integer = std::get_if<int64_t>(&outputs[i])) {
@@ -50,12 +48,11 @@ Status write_outputs(const std::string& directory, const std::vector<runtime::Ar
     }
     json.push_back(std::move(row));
   }
+  for (const auto& file : staged) EL_TRY_OK(file->commit());
   return Ok{};
 }
 
 Result<Json> run(const RunArgs& args) {
-  if (args.repeat < 1) return usage_error("--repeat takes a number from 1");
-  if (args.threads < 0) return usage_error("--threads takes a number from 0");
   EL_TRY_OK(runtime::set_threads(args.threads));
   runtime::SessionOptions options;
   EL_TRY(options.load, loader(args.loader));

@@ -53,7 +53,6 @@ Result<xnn::Target> tune(const TuneArgs& args) {
 }  // namespace
 
 int run_tune(const TuneArgs& args) {
-  if (args.iterations < 1) return fail(usage_error("--iterations takes a number from 1"));
   if (args.grid == !args.model.empty())
     return fail(usage_error("tune takes a model, or --grid for the layers of a shipped table"));
   const auto target = tune(args);

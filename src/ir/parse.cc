@@ -744,6 +744,17 @@ class Parser {
 
 }  // namespace
 
+std::string_view before_expectation(std::string_view text) {
+  constexpr std::string_view kMark = "; EXPECT";
+  for (size_t line = 0; line < text.size();) {
+    if (text.substr(line).starts_with(kMark)) return text.substr(0, line);
+    const size_t end = text.find('\n', line);
+    if (end == text.npos) break;
+    line = end + 1;
+  }
+  return text;
+}
+
 Result<Program> parse(std::string_view text, const OpTable& ops) {
   try {
     return Parser(text, ops).run();

@@ -17,6 +17,9 @@ std::string print(const Program& program, const PrintOptions& options = {});
 std::string print(const Graph& graph, const PrintOptions& options = {});
 std::string print_node(const Node& node);
 
+// What stands before the first line that begins with "; EXPECT": a test keeps what it expects of the program behind it.
+std::string_view before_expectation(std::string_view text);
+
 // Errors: "line:column: sentence".
 Result<Program> parse(std::string_view text, const OpTable& ops);
 

@@ -28,7 +28,9 @@ Result<FileHeader> read_header(std::span<const std::byte> bytes) {
   const std::string_view identifier(reinterpret_cast<const char*>(bytes.data()) + 4, 4);
   if (identifier != "ET12") {
     const std::string_view start(reinterpret_cast<const char*>(bytes.data()), 4);
-    const char* hint = start.substr(0, 2) == "PK" ? "; this is a zip archive, such as a .pt2" : "";
+    const char* hint = start.substr(0, 2) == "PK"
+                           ? "; this is a zip archive, such as a .pt2, which `edgelift lower` makes a .pte of"
+                           : "";
     return input_error(fmt::format("the file does not carry the identifier ET12 of a .pte at byte 4{}", hint));
   }
   FileHeader header;

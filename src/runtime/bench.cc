@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/file.h"
+#include "pte/program.h"
 
 namespace edgelift::runtime {
 namespace {
@@ -171,6 +173,11 @@ Result<BenchReport> bench(const BenchOptions& options) {
   if (options.iterations < 1) return usage_error(fmt::format("{} iterations: give 1 or more", options.iterations));
   if (threads_started()) return internal_error("bench must be the first use of the runtime in a process");
   const size_t files = options.files.size();
+  for (const std::filesystem::path& file : options.files) {
+    EL_TRY(const auto mapped, MappedFile::open(file));
+    if (const Status valid = pte::verify(mapped->bytes()); !valid)
+      return Error{valid.error().kind, file.string() + ": " + valid.error().message};
+  }
   std::vector<Memory> memory;
   for (const int threads : options.threads) {
     if (threads < 1) return usage_error(fmt::format("{} threads: give 1 or more", threads));
@@ -179,8 +186,6 @@ Result<BenchReport> bench(const BenchOptions& options) {
       memory.push_back(m);
     }
   }
-  for (const std::filesystem::path& file : options.files) EL_TRY_OK(Session::open(file));  // verifies
-
   BenchReport report;
   double rounds_done = 0;
   for (size_t t = 0; t < options.threads.size(); ++t) {

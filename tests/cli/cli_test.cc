@@ -63,6 +63,66 @@ TEST(Cli, RunWritesOutputsInOrder) {
     EXPECT_TRUE(fs::exists(dir / "o" / ("output" + std::to_string(i) + ".npy"))) << i;
 }
 
+TEST(Cli, RunWritesAllOutputsOrNone) {
+  const fs::path dir = scratch_dir();
+  ASSERT_EQ(edgelift("lower " + model("detector_head") + " -o " + (dir / "m.pte").string() + " --quiet").code, 0);
+  fs::create_directories(dir / "o" / "output1.npy");  // which no file can replace
+  const Ended run =
+      edgelift("run " + (dir / "m.pte").string() + " -i " + input("detector_head") + " -o " + (dir / "o").string());
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.error.find("output1.npy"), std::string::npos) << run.error;
+  for (const auto& entry : fs::directory_iterator(dir / "o")) EXPECT_EQ(entry.path().filename(), "output1.npy");
+}
+
+TEST(Cli, BenchPrintsTheContractsJson) {
+  const fs::path dir = scratch_dir();
+  const std::string a = (dir / "a.pte").string(), b = (dir / "b.pte").string();
+  ASSERT_EQ(edgelift("lower " + model("ds_cnn_keywords") + " --quiet -o " + a).code, 0);
+  ASSERT_EQ(edgelift("lower " + model("ds_cnn_keywords") + " --quiet --recipe portable -o " + b).code, 0);
+  const Ended run = edgelift("bench " + a + " " + b + " --threads 2,1 --iterations 3 --json");
+  ASSERT_EQ(run.code, 0) << run.error;
+  const auto json = nlohmann::json::parse(run.out);
+  ASSERT_EQ(json["files"].size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const auto& row = json["files"][i];
+    EXPECT_EQ(row.size(), 7u);
+    EXPECT_EQ(row["file"], i % 2 == 0 ? a : b);
+    EXPECT_EQ(row["threads"], i < 2 ? 2 : 1);
+    EXPECT_LE(row["min_ms"].get<double>(), row["median_ms"].get<double>());
+    for (const char* key : {"load_ms", "peak_rss_bytes", "peak_anon_bytes"})
+      EXPECT_GT(row[key].get<double>(), 0) << key;
+  }
+  EXPECT_EQ(json["ratios"].size(), 2u);
+}
+
+// A .pte keeps the upper bound of each dim of a dynamic input and cannot tell which are fixed; the model can.
+TEST(Cli, CheckKnowsWhichDimsAreFixed) {
+  const fs::path dir = scratch_dir();
+  ASSERT_TRUE(write_file(dir / "x.bin", std::string(7 * 8, 0)).ok());
+  const std::string command = "check " + model("encoder_dynamic_sequence") + " -i " + (dir / "x.bin").string();
+  const Ended wrong = edgelift(command + ":i64[1,7]");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_NE(wrong.error.find("has size 1 in dim 0, the model was exported for 2"), std::string::npos) << wrong.error;
+  ASSERT_TRUE(write_file(dir / "x.bin", std::string(2 * 7 * 8, 0)).ok());
+  const Ended right = edgelift(command + ":i64[2,7]");
+  EXPECT_EQ(right.code, 0) << right.out << right.error;
+}
+
+TEST(Cli, OptReadsTheTestsOfPasses) {
+  const fs::path dir = scratch_dir();
+  const std::string program =
+      "; RUN: --passes=remove-noops\nprogram {\n  fn forward(%x: f32[2]) -> f32[2] {\n    %y = neg %x : f32[2]\n"
+      "    return %y\n  }\n}\n";
+  ASSERT_TRUE(write_file(dir / "case.elir", program + "; EXPECT\nanything").ok());
+  const Ended run = edgelift("opt " + (dir / "case.elir").string());
+  EXPECT_EQ(run.code, 0) << run.error;
+  EXPECT_EQ(run.out, program.substr(program.find('\n') + 1));
+  ASSERT_TRUE(write_file(dir / "case.elir", program + "; other\nanything").ok());
+  const Ended other = edgelift("opt " + (dir / "case.elir").string());
+  EXPECT_EQ(other.code, 1);
+  EXPECT_NE(other.error.find("case.elir:9:1: expected the end"), std::string::npos) << other.error;
+}
+
 struct Bad {
   const char* name;
   const char*
@@ -125,26 +185,48 @@ TEST_P(BadInput, IsRefusedClearly) {
   EXPECT_EQ(files, 3u) << "something was left behind";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, BadInput,
-                         ::testing::Values(Bad{"TruncatedZip", "lower T -o O", 1, "truncated.pt2"},
-                                           Bad{"NotAnArchive", "lower G -o O", 1, "rubbish"},
-                                           Bad{"Folder", "lower D -o O", 1, "not a regular file"},
-                                           Bad{"Missing", "lower D/none.pt2 -o O", 1, "No such file"},
-                                           Bad{"Program", "lower P -o O", 1, "good.pte"},
-                                           Bad{"MissingFolder", "lower M -o D/none/out.pte", 1, "No such file"},
-                                           Bad{"Device", "lower M -o /dev/full", 1, "is a device or pipe"},
-                                           Bad{"UnknownRecipe", "lower M -o O --recipe best", 2, "unknown recipe"},
-                                           Bad{"UnknownPass", "lower M -o O --passes lift-scalar", 2, "lift-scalars"},
-                                           Bad{"UnknownTarget", "lower M -o O --target moon", 2, "unknown target"},
-                                           Bad{"UnknownOption", "lower M -o O --wrong", 2, "--wrong"},
-                                           Bad{"NoOutput", "lower M", 2, "--output"},
-                                           Bad{"WrongInput", "run P -i W", 1, "input 0"},
-                                           Bad{"NoInput", "run P", 2, "takes 1 tensor input"},
-                                           Bad{"RubbishInput", "run P -i G", 1, "rubbish"},
-                                           Bad{"RubbishProgram", "run G -i I", 1, "rubbish"},
-                                           Bad{"TooManyThreads", "run P -i I --threads 99999", 2, "at most 1024"},
-                                           Bad{"Tolerance", "check M --tolerance nan", 2, "--tolerance"}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Cases, BadInput,
+    ::testing::Values(
+        Bad{"TruncatedZip", "lower T -o O", 1, "truncated.pt2"}, Bad{"NotAnArchive", "lower G -o O", 1, "rubbish"},
+        Bad{"Folder", "lower D -o O", 1, "not a regular file"},
+        Bad{"Missing", "lower D/none.pt2 -o O", 1, "No such file"}, Bad{"Program", "lower P -o O", 1, "good.pte"},
+        Bad{"MissingFolder", "lower M -o D/none/out.pte", 1, "No such file"},
+        Bad{"Device", "lower M -o /dev/full", 1, "is a device or pipe"},
+        Bad{"UnknownRecipe", "lower M -o O --recipe best", 2, "unknown recipe"},
+        Bad{"UnknownPass", "lower M -o O --passes lift-scalar", 2, "lift-scalars"},
+        Bad{"UnknownTarget", "lower M -o O --target moon", 2, "unknown target"},
+        Bad{"UnknownOption", "lower M -o O --wrong", 2, "--wrong"}, Bad{"NoOutput", "lower M", 2, "--output"},
+        Bad{"WrongInput", "run P -i W", 1, "input 0"}, Bad{"NoInput", "run P", 2, "takes 1 tensor input"},
+        Bad{"RubbishInput", "run P -i G", 1, "rubbish"}, Bad{"RubbishProgram", "run G -i I", 1, "rubbish"},
+        Bad{"TooManyThreads", "run P -i I --threads 99999", 2, "from 0 to 1024"},
+        Bad{"NegativeThreads", "check M --threads -1", 2, "from 0 to 1024"},
+        Bad{"NoThreads", "bench P --threads 1,,2", 2, "number of threads"},
+        Bad{"ThreadsEndInAComma", "bench P --threads 1,", 2, "number of threads"},
+        Bad{"NoIterations", "bench P --iterations 0", 2, "--iterations: '0'"},
+        Bad{"IterationsOfWords", "profile P --iterations few", 2, "'few'"},
+        Bad{"Repeat", "run P -i I --repeat 0", 2, "--repeat: '0'"},
+        Bad{"WeightLimit", "lower M -o O --max-delegate-weights -1", 2, "'-1'"},
+        Bad{"TargetIsRubbish", "lower M -o O --target G", 1, "not a target table"},
+        Bad{"TargetIsAFolder", "lower M -o O --target D", 1, "not a regular file"},
+        Bad{"TargetIsEmpty", R"(lower M -o O --target "")", 2, "--target takes"},
+        Bad{"BenchRubbish", "bench P G", 1, "rubbish: the file does not carry"},
+        Bad{"BenchAModel", "bench M", 1, "edgelift lower"}, Bad{"BenchMissing", "bench D/none.pte", 1, "No such file"},
+        Bad{"BenchFolder", "bench D", 1, "not a regular file"}, Bad{"RunAModel", "run M -i I", 1, "edgelift lower"},
+        Bad{"CheckRubbish", "check M G", 1, "rubbish: the file does not carry"},
+        Bad{"ProfileRubbish", "profile G", 1, "rubbish"},
+        Bad{"ProfileAModelTwice", "profile M --model M", 2, "is no .pte file"},
+        Bad{"UnknownVerb", "compile M", 2, "unknown verb"}, Bad{"NoVerb", "", 2, "a verb is missing"},
+        Bad{"Tolerance", "check M --tolerance nan", 2, "--tolerance"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Cli, ARefusalGivesOneAdvice) {
+  const fs::path pickled = source_dir() / "tests" / "cases" / "44_q4_group_odd" / "model.pt2";
+  const Ended run = edgelift("explain " + pickled.string());
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.error.find("unwrap_tensor_subclass(model) before export"), std::string::npos) << run.error;
+  EXPECT_EQ(run.error.find("run_decompositions"), std::string::npos) << run.error;
+}
 
 TEST(Cli, AFullDiskLeavesNoFile) {
   const fs::path dir = scratch_dir();
