@@ -17,6 +17,7 @@ constexpr PassInfo kPasses[] = {
     {"merge-rotary", "projects and rotates queries and keys together", merge_rotary, "budget=BYTES"},
     {"carry-affine", "carries multiplications and additions by channel past the sums of a residual stream",
      carry_affine, "budget=BYTES"},
+    {"compose-linear", "makes one linear of two where that saves multiplications", compose_linear, "work=COUNT"},
     {"fold-affine", "moves multiplications and additions by channel into the layer before or after them", fold_affine,
      "budget=BYTES"},
     {"fold-scale", "moves a multiplication by one number into the weights before it, through views", fold_scale,

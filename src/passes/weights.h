@@ -14,6 +14,8 @@ TensorData scale_columns(const TensorData& weight, const std::vector<double>& fa
 TensorData scale_all(const TensorData& weight, double factor);
 // weight [out, in] times vector [in].
 std::vector<double> times_vector(const TensorData& weight, const std::vector<double>& vector);
+// a [m, k] times b [k, n], in double, as float32; the sums in the order of k.
+TensorData times_matrix(const TensorData& a, const TensorData& b);
 TensorData vector_data(DType dtype, const std::vector<double>& values);
 // Element-wise function of two tensors broadcast to sizes.
 TensorData combine(const TensorData& a, const TensorData& b, std::vector<int64_t> sizes,
