@@ -95,7 +95,11 @@ Result<partition::Lowered> lower_one(ir::Program program, const LowerOptions& op
   edge::Target target_of_edge = edge::Target::Full;
   if (recipe->partition == passes::Recipe::Partition::None) target_of_edge = edge::Target::Portable;
   if (recipe->partition == passes::Recipe::Partition::Upstream) target_of_edge = edge::Target::Upstream;
-  EL_TRY_OK(edge::legalize(program, ops, target_of_edge));
+  EL_TRY(const bool decomposed, edge::legalize(program, ops, target_of_edge));
+  if (decomposed && !recipe->late.empty()) {
+    EL_TRY(const auto late, recipe_passes(recipe->late, *recipe, lift));
+    EL_TRY_OK(passes::run_passes(program, late, context, options.verify_each));
+  }
   program.stage = ir::Stage::Transformed;
   program.remove_unused_constants();
   if (options.verify_each) EL_TRY_OK(ir::verify(program, ops));

@@ -260,8 +260,8 @@ constexpr Entry kEntries[] = {
     {"atleast_3d", atleast},
     {"block_diag", block_diag},
     {"broadcast_tensors", broadcast_tensors},
-    {"im2col", im2col},
-    {"col2im", col2im},
+    {"im2col", im2col, kUpstream | kLegal},
+    {"col2im", col2im, kUpstream | kLegal},
 };
 
 }  // namespace

@@ -43,6 +43,6 @@ enum class Target : uint8_t {
 
 // Decomposes every node that has neither a kernel in the runtime nor (by target) a form in the delegate. What no entry
 // of the table can express stays as it is: emission names it.
-Status legalize(ir::Program& program, const ir::OpTable& ops, Target target = Target::Full);
+Result<bool> legalize(ir::Program& program, const ir::OpTable& ops, Target target = Target::Full);
 
 }  // namespace edgelift::edge

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "edge/resize.h"
 #include "edge/table.h"
 
 namespace edgelift::edge {
@@ -105,21 +106,6 @@ std::vector<float> weights(Kind kind, const Request& r, size_t i) {
   return {w.begin(), w.end()};
 }
 
-std::vector<int64_t> nearest(Kind kind, const Request& r, size_t i) {
-  std::vector<int64_t> at;
-  const auto scale = static_cast<float>(ratio(r, i));
-  // Eager repeats elements evenly where the sizes allow it, whatever the scale factor says.
-  if (kind == Kind::Nearest && (r.out[i] == r.in[i] || r.out[i] == 2 * r.in[i])) {
-    for (int64_t o = 0; o < r.out[i]; ++o) at.push_back(r.out[i] == r.in[i] ? o : o / 2);
-    return at;
-  }
-  for (int64_t o = 0; o < r.out[i]; ++o) {
-    const float x = kind == Kind::NearestExact ? (static_cast<float>(o) + 0.5F) * scale : static_cast<float>(o) * scale;
-    at.push_back(std::min<int64_t>(static_cast<int64_t>(std::floor(x)), r.in[i] - 1));
-  }
-  return at;
-}
-
 // One dim after the other.
 Value* resample(Builder& b, Value* x, Kind kind, const Request& r) {
   const DType d = b.dtype(x);
@@ -129,7 +115,8 @@ Value* resample(Builder& b, Value* x, Kind kind, const Request& r) {
     const int64_t dim = r.first + static_cast<int64_t>(i);
     const int64_t in = r.in[i], out = r.out[i];
     if (index) {
-      const auto at = nearest(kind, r, i);
+      const auto scale = r.scales[i] > 0 ? std::optional(r.scales[i]) : std::nullopt;
+      const auto at = nearest_places(in, out, scale, kind == Kind::NearestExact);
       if (in == out && at == iota(in)) continue;
       x = b.make("index_select", {x, SymInt(dim), b.constant("resize_index", TensorData::of(DType::I64, {out}, at))});
       continue;
@@ -288,6 +275,21 @@ constexpr Entry kEntries[] = {
 };
 
 }  // namespace
+
+std::vector<int64_t> nearest_places(int64_t in, int64_t out, std::optional<double> scale, bool exact) {
+  std::vector<int64_t> at;
+  // Eager repeats elements evenly where the sizes allow it, whatever the scale factor says.
+  if (!exact && (out == in || out == 2 * in)) {
+    for (int64_t o = 0; o < out; ++o) at.push_back(out == in ? o : o / 2);
+    return at;
+  }
+  const auto step = static_cast<float>(scale ? 1.0 / *scale : static_cast<double>(in) / static_cast<double>(out));
+  for (int64_t o = 0; o < out; ++o) {
+    const float x = exact ? (static_cast<float>(o) + 0.5F) * step : static_cast<float>(o) * step;
+    at.push_back(std::min<int64_t>(static_cast<int64_t>(std::floor(x)), in - 1));
+  }
+  return at;
+}
 
 std::span<const Entry> resize_entries() { return kEntries; }
 

@@ -156,7 +156,7 @@ Status to_edge(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& 
   return Ok{};
 }
 
-Status legalize(ir::Program& program, const ir::OpTable& ops, Target target) {
+Result<bool> legalize(ir::Program& program, const ir::OpTable& ops, Target target) {
   const EdgeOptions options{.upstream = target == Target::Upstream, .legal = true};
   const auto pick = [&](const Node& node) -> const Entry* {
     if (ops::is_delegate(node)) return nullptr;
@@ -167,9 +167,9 @@ Status legalize(ir::Program& program, const ir::OpTable& ops, Target target) {
     if (target == Target::Upstream && !ops::upstream_refusal(node).has_value()) return nullptr;
     return entry;
   };
-  EL_TRY_OK(apply(program, ops, options, pick));
+  EL_TRY(const bool changed, apply(program, ops, options, pick));
   clean(program, ops);
-  return Ok{};
+  return changed;
 }
 
 }  // namespace edgelift::edge

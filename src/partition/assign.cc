@@ -53,7 +53,7 @@ Facts facts_of(const ir::Node& node, const xnn::Graph& graph) {
 
 // A delegate call has a fixed price of some microseconds. A partition without arithmetic pays it back only by a large
 // transpose, which the portable kernel does element by element; views, slices and concatenations are plain copies there
-// as well. So such a partition is dropped, except where ExecuTorch's own partitioner would delegate all of it: no
+// as well. So a single node of that kind is dropped, except where ExecuTorch's own partitioner would delegate it: no
 // program shall have more portable operators than with that.
 constexpr int64_t kWorthwhileTranspose = 64 << 10;
 
@@ -69,12 +69,18 @@ std::vector<bool> worthwhile(const Dag& dag, const std::vector<Facts>& facts, co
     if (facts[i].computes || transposed[p] >= kWorthwhileTranspose) worth[p] = true;
   }
   std::vector<bool> beyond_upstream(static_cast<size_t>(count), false);
+  std::vector<size_t> nodes(static_cast<size_t>(count), 0);
   for (size_t i = 0; i < partition.size(); ++i) {
     if (partition[i] == kPortable) continue;
     const auto p = static_cast<size_t>(partition[i]);
-    if (!worth[p] && !beyond_upstream[p]) beyond_upstream[p] = ops::upstream_refusal(*dag.nodes[i]).has_value();
+    ++nodes[p];
+    // Shuffles are refused there in one piece, and delegated as the views and the permutation that they become.
+    const bool shuffle =
+        dag.nodes[i]->is("pixel_shuffle") || dag.nodes[i]->is("pixel_unshuffle") || dag.nodes[i]->is("channel_shuffle");
+    if (!worth[p] && !beyond_upstream[p])
+      beyond_upstream[p] = !shuffle && ops::upstream_refusal(*dag.nodes[i]).has_value();
   }
-  for (size_t p = 0; p < worth.size(); ++p) worth[p] = worth[p] || !beyond_upstream[p];
+  for (size_t p = 0; p < worth.size(); ++p) worth[p] = worth[p] || !beyond_upstream[p] || nodes[p] > 1;
   return worth;
 }
 

@@ -60,6 +60,22 @@ Value* repeated_heads(Value* value, int64_t& groups, ir::Shape& base_shape) {
   return joined == value->type.sizes ? base : nullptr;
 }
 
+// The mask without the dims of size one that a reshape put in front: the scores broadcast it all the same.
+Value* without_leading_ones(Value* mask) {
+  while (mask->producer != nullptr && (mask->producer->is("view") || mask->producer->is("unsqueeze"))) {
+    Value* inner = std::get<Value*>(mask->producer->args[0]);
+    const ir::Shape &wide = mask->type.sizes, &narrow = inner->type.sizes;
+    if (narrow.size() < 2 || narrow.size() >= wide.size()) break;
+    const size_t more = wide.size() - narrow.size();
+    bool same = true;
+    for (size_t i = 0; i < wide.size() && same; ++i)
+      same = i < more ? wide[i] == SymInt(1) : wide[i] == narrow[i - more];
+    if (!same) break;
+    mask = inner;
+  }
+  return mask;
+}
+
 class Expander {
  public:
   Expander(ir::Rewriter& rewriter, PassContext& context) : rewriter_(rewriter), context_(context) {}
@@ -148,8 +164,14 @@ class Expander {
         return false;
       }
       if (!rows_.is_const() || !columns_.is_const()) {
-        why = "its causal mask has a size that only the run knows";
-        return false;
+        if (dtype_ == DType::F16 && std::max(rows_.upper(), columns_.upper()) > 2048) {
+          why = "its causal mask has a dynamic size beyond the whole numbers of float16";
+          return false;
+        }
+        rewriter_.set_insert_point(&node);
+        mask = dynamic_causal();
+        lift.rewriter().set_insert_point(&node);
+        return true;
       }
       mask = causal();
       return true;
@@ -173,6 +195,7 @@ class Expander {
     while (given->producer != nullptr && given->producer->is("expand") &&
            std::get<Value*>(given->producer->args[0])->type.rank() == given->type.rank())
       given = std::get<Value*>(given->producer->args[0]);
+    given = without_leading_ones(given);
     const std::string key = std::to_string(groups_) + (dtype_ == DType::F16 ? "h" : "f");
     auto& known = masks_[given][key];
     if (known) {
@@ -191,6 +214,26 @@ class Expander {
     if (!why.empty()) return false;
     known = mask;
     return true;
+  }
+
+  // Row i may see column j <= i: clamp(i - j, -1, 0) times a large number. The positions are made outside.
+  Mask dynamic_causal() {
+    std::optional<Mask>& known = causal_["dynamic_" + rows_.str() + "_" + columns_.str() + "_" +
+                                         std::to_string(groups_) + "_" + std::string(short_name(dtype_))];
+    if (known) return *known;
+    const auto positions = [&](const SymInt& count) {
+      return rewriter_.make("arange.start_step", {SymInt(0), count, SymInt(1)}, {{"dtype", dtype_}});
+    };
+    Value* columns = positions(columns_);
+    Value* rows = rows_ == columns_ ? columns : positions(rows_);
+    rows = rewriter_.make("view", {rows, ir::IntList{rows_, SymInt(1)}});
+    Value* ahead = rewriter_.make("clamp", {rewriter_.make("sub.Tensor", {rows, columns}), -1.0, 0.0});
+    Mask mask;
+    mask.added = rewriter_.make("mul.Tensor", {ahead, rewriter_.scalar(dtype_, -hiding(dtype_))});
+    std::string why;
+    mask.added = group_mask(mask.added, why);
+    known = mask;
+    return mask;
   }
 
   Mask causal() {
@@ -321,8 +364,12 @@ class Expander {
                                                                  "_" + float_text(weight, dtype_),
                                                              row)});
     } else {
-      sum = rewriter_.make("sum.dim_IntList", {rewriter_.make("mul.Tensor", {flags, rewriter_.scalar(dtype_, weight)}),
-                                               ir::IntList{SymInt(flags->type.rank() - 1)}, true});
+      // A mean is at least 1/weight over the largest width.
+      Value* mean = pooled_mean_last(rewriter_, flags, [&](std::string_view op, std::vector<ir::Arg> args) {
+        return rewriter_.make(op, std::move(args));
+      });
+      const double most = width.upper() == kUnbounded ? 1e6 : static_cast<double>(width.upper());
+      sum = rewriter_.make("mul.Tensor", {mean, rewriter_.scalar(dtype_, 2 * weight * most)});
     }
     return rewriter_.make("clamp", {sum, 0.0, 1.0});
   }

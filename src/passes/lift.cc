@@ -12,6 +12,15 @@ namespace edgelift::passes {
 
 bool delegated(const ir::Node& node) { return !ops::is_delegate(node) && !ops::refusal(node).has_value(); }
 
+bool beside_delegated(const ir::Node& node) {
+  for (const Value* operand : node.operands())
+    if (operand->producer != nullptr && delegated(*operand->producer)) return true;
+  for (const Value* result : node.results)
+    for (const ir::Node* user : result->users)
+      if (delegated(*user)) return true;
+  return false;
+}
+
 Result<bool> rewrite_nodes(ir::Program& program, PassContext& context, const RewriteFn& rewrite) {
   bool changed = false;
   const size_t constants = program.constants.size();
@@ -101,6 +110,35 @@ Value* Lift::slice(Value* a, int64_t dim, const SymInt& start, const SymInt& len
   return make("slice.Tensor", {a, SymInt(dim), start, start + length});
 }
 
+Value* Lift::strided(Value* a, int64_t dim, int64_t start, int64_t step, int64_t count) {
+  if (failed_) return a;
+  const auto at = static_cast<size_t>(dim);
+  const int64_t size = a->type.sizes.at(at).value();
+  if (step == 1 || count == 1) return slice(a, dim, SymInt(start), SymInt(count));
+  // [.., count, step, ..] and one of each group, after the start was cut off.
+  int64_t first = 0;
+  Value* rows = nullptr;
+  if (start + count * step <= size) {
+    rows = slice(a, dim, SymInt(start), SymInt(count * step));
+  } else if (start - (step - 1) >= 0) {
+    // The last group is cut off at its end: take the groups that end at the wanted element instead.
+    rows = slice(a, dim, SymInt(start - (step - 1)), SymInt(count * step));
+    first = step - 1;
+  } else {
+    // Room for the last group; what is padded is not read.
+    const int64_t rank = a->type.rank();
+    ir::IntList pad(static_cast<size_t>(2 * (rank - dim)), SymInt(0));
+    pad[pad.size() - 1] = SymInt(start + count * step - size);
+    rows = slice(make("constant_pad_nd", {a, pad, 0.0}), dim, SymInt(start), SymInt(count * step));
+  }
+  if (failed_) return a;
+  ir::Shape result = a->type.sizes;
+  result[at] = SymInt(count);
+  ir::Shape grouped = result;
+  grouped.insert(grouped.begin() + dim + 1, SymInt(step));
+  return view(slice(view(rows, grouped), dim + 1, SymInt(first), SymInt(1)), result);
+}
+
 Value* Lift::cat(std::vector<Value*> parts, int64_t dim) {
   if (failed_ || parts.size() == 1) return parts.at(0);
   return make("cat", {ir::ValueList(parts.begin(), parts.end()), SymInt(dim)});
@@ -116,17 +154,10 @@ Value* Lift::flags(Value* mask, DType dtype) {
   return view(make_outside("_to_copy", {below_reshapes(mask)}, {{"dtype", dtype}}), mask->type.sizes);
 }
 
-Value* Lift::sum_last(Value* a, double weight, double bias) {
+// One fully-connected with one output.
+Value* Lift::row_product(Value* a, double weight, double bias) {
   if (failed_) return a;
   const ir::Type& type = a->type;
-  if (type.rank() == 0 || !type.sizes.back().is_const()) {
-    fail("its last dimension is not a number");
-    return a;
-  }
-  if (type.dtype != DType::F32 && type.dtype != DType::F16) {
-    fail("the delegate sums float32 and float16 only");
-    return a;
-  }
   const int64_t width = type.sizes.back().value();
   const TensorData one = scalar_data(type.dtype, weight);
   const std::string suffix =
@@ -141,14 +172,85 @@ Value* Lift::sum_last(Value* a, double weight, double bias) {
   return make("linear", {a, weights, offset});
 }
 
+Value* Lift::sum_last(Value* a, double weight, double bias) {
+  if (failed_) return a;
+  const ir::Type& type = a->type;
+  if (type.rank() == 0) {
+    fail("it has no dimension to add over");
+    return a;
+  }
+  if (type.dtype != DType::F32 && type.dtype != DType::F16) {
+    fail("the delegate sums float32 and float16 only");
+    return a;
+  }
+  if (!type.sizes.back().is_const()) {
+    // Worth an operator outside only where the sum would split a delegate.
+    if (!beside_delegated(*node_)) {
+      fail("the number of elements that are added is dynamic, and nothing beside it is delegated");
+      return a;
+    }
+    Value* mean = mean_last(a);
+    Value* count = make_outside("scalar_tensor", {type.sizes.back()}, {{"dtype", type.dtype}});
+    if (failed_) return a;
+    Value* sum = mul(mul(mean, count), weight);
+    return bias == 0 ? sum : add(sum, bias);
+  }
+  const int64_t width = type.sizes.back().value();
+  // Longer than the rows of norms over channels: those of group norms over an image.
+  constexpr int64_t kLongRow = 8192;
+  const auto dynamic =
+      std::count_if(type.sizes.begin(), type.sizes.end(), [](const SymInt& size) { return !size.is_const(); });
+  if (width > kLongRow && dynamic <= 1) {
+    int64_t inner = 1;
+    for (int64_t k = 2; k * k <= width; ++k)
+      if (width % k == 0) inner = k;
+    if (inner >= 8) {
+      ir::Shape parts = type.sizes;
+      parts.back() = SymInt(inner);
+      parts.emplace_back(width / inner);
+      const ir::Shape joined(parts.begin(), parts.end() - 1);
+      return row_product(view(row_product(view(a, parts), weight, 0), joined), 1.0, bias);
+    }
+  }
+  return row_product(a, weight, bias);
+}
+
 Value* Lift::mean_last(Value* a, double bias) {
   if (failed_) return a;
   const ir::Type& type = a->type;
-  if (type.rank() == 0 || !type.sizes.back().is_const() || type.sizes.back().value() == 0) {
-    fail("its last dimension is not a positive number");
+  if (type.rank() == 0 || type.sizes.back() == SymInt(0)) {
+    fail("it has no elements to average");
     return a;
   }
+  if (!type.sizes.back().is_const()) {
+    Value* mean = pooled_mean_last(
+        rewriter_, a, [&](std::string_view op, std::vector<ir::Arg> args) { return make(op, std::move(args)); });
+    return bias == 0 || failed_ ? mean : add(mean, bias);
+  }
   return sum_last(a, 1.0 / static_cast<double>(type.sizes.back().value()), bias);
+}
+
+// The delegate averages over the two dims before the last one. The row goes there beside a dim of size one, and a dim
+// of size one goes last: a product with a one of higher rank makes both, whatever the other sizes are.
+Value* pooled_mean_last(ir::Rewriter& rewriter, Value* a, const MakeFn& make) {
+  const ir::Shape sizes = a->type.sizes;
+  const auto rank = static_cast<int64_t>(sizes.size());
+  const auto dynamic = std::count_if(sizes.begin(), sizes.end(), [](const SymInt& s) { return !s.is_const(); });
+  if (dynamic == 1) {  // a reshape can infer it
+    ir::Shape open = sizes;
+    open.emplace_back(1);
+    Value* columns = make("view", {a, ir::IntList(open.begin(), open.end())});
+    return make("mean.dim", {columns, ir::IntList{SymInt(rank - 1)}, false});
+  }
+  const std::vector<int64_t> ones(static_cast<size_t>(rank + 2), 1);
+  const std::string name = "ones_" + std::string(short_name(a->type.dtype)) + "_rank" + std::to_string(rank + 2);
+  Value* one = shared_constant(rewriter, name, scalar_data(a->type.dtype, 1.0).reshaped(ones));
+  Value* wide = make("mul.Tensor", {a, one});
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d + 1 < rank; ++d) order.push_back(d + 2);
+  order.insert(order.end(), {0, rank + 1, 1});
+  Value* rows = make("permute", {wide, int_list(order)});
+  return make("mean.dim", {rows, ir::IntList{SymInt(rank - 1), SymInt(rank)}, false});
 }
 
 Value* Lift::max_last(Value* a) {

@@ -18,6 +18,8 @@ using ir::Value;
 
 // True if the delegate can hold the node as it is.
 bool delegated(const ir::Node& node);
+// True if the delegate can hold what makes one of its operands, or one that reads a result.
+bool beside_delegated(const ir::Node& node);
 
 // Calls rewrite(node, rewriter, context) for the nodes of every method in execution order. It may erase the node itself
 // and nodes before it, and returns whether it changed anything. Dead code is swept afterwards if it did.
@@ -67,13 +69,17 @@ class Lift {
   Value* permute(Value* a, std::vector<int64_t> dims);  // the value itself for the identity
   Value* swap_last(Value* a);                           // transposes the last two dims
   Value* slice(Value* a, int64_t dim, const SymInt& start, const SymInt& length);
+  // `count` elements of a dim of fixed size, `step` apart, as slices and reshapes. They must lie in the dim.
+  Value* strided(Value* a, int64_t dim, int64_t start, int64_t step, int64_t count);
   Value* cat(std::vector<Value*> parts, int64_t dim);
   Value* softmax(Value* a);  // over the last dim
   // A bool as 0 and 1. The cast stays outside of the delegate; reshapes that stand before it go in after it.
   Value* flags(Value* mask, DType dtype);
   // Weighted sum over the last dim, which stays with size one: a fully-connected with one output, every weight
-  // `weight`, and `bias` added. The last dim must be a number.
+  // `weight`, and `bias` added. Long rows are added in two steps, which keeps the error of the order of summation near
+  // that of a pairwise sum. A dim of dynamic size is a mean times its size, which is made outside.
   Value* sum_last(Value* a, double weight, double bias = 0);
+  // The mean likewise; of a dynamic dim it is a pooling.
   Value* mean_last(Value* a, double bias = 0);
   Value* max_last(Value* a);  // keepdim
 
@@ -88,6 +94,7 @@ class Lift {
 
  private:
   void roll_back();
+  Value* row_product(Value* a, double weight, double bias);
 
   ir::Rewriter& rewriter_;
   ir::Node* node_;
@@ -97,6 +104,10 @@ class Lift {
   bool failed_ = false;
   std::string why_;
 };
+
+// The mean over the last dim, which may have a dynamic size and stays with size one. `make` creates an operator.
+using MakeFn = std::function<Value*(std::string_view op, std::vector<ir::Arg> args)>;
+Value* pooled_mean_last(ir::Rewriter& rewriter, Value* a, const MakeFn& make);
 
 // commit, and the reason to context.declined where it fails.
 bool commit(Lift& lift, ir::Node& node, Value* replacement, PassContext& context);

@@ -28,18 +28,39 @@ Value* power(Lift& lift, Value* x, int n) {
   return result;
 }
 
-// x^e for integers and halves from 0.5 to 8.5, and their reciprocals. Null for other exponents.
-Value* power_of(Lift& lift, Value* x, double e) {
-  const double magnitude = std::fabs(e), twice = magnitude * 2;
-  if (twice != std::floor(twice) || twice < 1 || magnitude > kMaxPower + 0.5) return nullptr;
+// x^e up to exponents of 9, and their reciprocals: the whole part by products, quarters by square roots, another
+// fraction f as exp(f log x), whose error is at most 2.4e-7 * (1 + |f log x|). Null for other exponents.
+Value* power_of(Lift& lift, const ir::Node& node, Value* x, double e) {
+  const double magnitude = std::fabs(e);
+  if (!(magnitude > 0) || magnitude >= kMaxPower + 1) return nullptr;
   const int whole = static_cast<int>(magnitude);
-  const bool half = magnitude != whole;
+  const double fraction = magnitude - whole;
   Value* result = whole == 0 ? nullptr : power(lift, x, whole);
-  if (half) {
-    Value* root = lift.make("sqrt", {x});
-    result = result == nullptr ? root : lift.mul(result, root);
+  const auto join = [&](Value* factor) { result = result == nullptr ? factor : lift.mul(result, factor); };
+  if (const double quarters = fraction * 4; quarters == std::floor(quarters)) {
+    Value* root = quarters == 0 ? nullptr : lift.make("sqrt", {x});
+    if (quarters >= 2) join(root);
+    if (quarters == 1 || quarters == 3) join(lift.make("sqrt", {root}));
+  } else {
+    // The logarithm loses too much in float16, and alone an operator is as well off outside.
+    if (x->type.dtype != DType::F32 || !beside_delegated(node)) return nullptr;
+    join(lift.make("exp", {lift.mul(lift.make("log", {x}), fraction)}));
   }
   return e < 0 ? lift.div(1.0, result) : result;
+}
+
+// log(1 + x) and what the rounding of 1 + x took from x, which matters near zero: at most 2e-7.
+Value* log1p(Lift& lift, Value* x) {
+  Value* near = lift.clamp(x, -0.5, 1);
+  Value* lost = lift.sub(near, lift.sub(lift.add(near, 1.0), lift.number(x, 1.0)));
+  return lift.add(lift.make("log", {lift.add(x, 1.0)}), lost);
+}
+
+// exp(x) - 1 without the loss near zero: elu is that below zero, and above it -expm1(-x) exp(x) is. At most 4e-7.
+Value* expm1(Lift& lift, Value* x) {
+  Value *below = lift.clamp(x, -kInfinity, 0), *above = lift.clamp(x, 0, kInfinity);
+  Value* mirrored = lift.mul(lift.make("elu", {lift.make("neg", {above})}), lift.make("exp", {above}));
+  return lift.sub(lift.make("elu", {below}), mirrored);
 }
 
 // The integer part: each half of the line by the rounding that goes towards zero there.
@@ -67,7 +88,7 @@ Value* lifted(Lift& lift, const ir::Node& node) {
   Value* x = call.tensor("self");
   if (node.is("pow", "Tensor_Scalar")) {
     const auto exponent = number_of(node.args.at(1));
-    return exponent ? power_of(lift, x, *exponent) : nullptr;
+    return exponent ? power_of(lift, node, x, *exponent) : nullptr;
   }
   if (node.is("rsub", "Scalar") || node.is("rsub", "Tensor")) {
     const auto alpha = number_of(call.arg("alpha"));
@@ -80,6 +101,13 @@ Value* lifted(Lift& lift, const ir::Node& node) {
   if (node.is("log2")) return lift.mul(lift.make("log", {x}), 1 / std::log(2.0));    // 1.2e-7
   if (node.is("log10")) return lift.mul(lift.make("log", {x}), 1 / std::log(10.0));  // 1.2e-7
   if (node.is("log1p") && is_small_exp(x)) return lift.make("log", {lift.add(x, 1.0)});
+  if (node.is("log1p")) return x->type.dtype == DType::F32 ? log1p(lift, x) : nullptr;
+  if (node.is("expm1")) return x->type.dtype == DType::F32 ? expm1(lift, x) : nullptr;
+  if (node.is("clamp", "Tensor")) {
+    if (Value* low = call.opt_tensor("min")) x = lift.make("maximum", {x, low});
+    if (Value* high = call.opt_tensor("max")) x = lift.make("minimum", {x, high});
+    return x;
+  }
   if (node.is("trunc")) return truncated(lift, x);
   if (node.is("frac")) return lift.sub(x, truncated(lift, x));
   if (node.is("cosh")) {  // 2e-7; the halves are taken before the exponential, which overflows later that way
@@ -93,7 +121,7 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (node.op->ns != "aten" || node.results.size() != 1) return false;
   const std::string_view base = node.op->base;
   if (base != "pow" && base != "rsub" && base != "log2" && base != "log10" && base != "log1p" && base != "trunc" &&
-      base != "frac" && base != "cosh")
+      base != "frac" && base != "cosh" && base != "expm1" && !node.is("clamp", "Tensor"))
     return false;
   if (!is_f32_or_f16(node.result()) || delegated(node)) return false;
   for (const Value* operand : node.operands())

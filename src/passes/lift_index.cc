@@ -1,53 +1,14 @@
-// Indexing by tensors known at compile time: ranges become slices, a few runs become slices and a concatenation.
+// Indexing by tensors known at compile time, and reversed dims: slices and concatenations.
 #include <algorithm>
 
 #include "match/constant.h"
 #include "ops/infer.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
+#include "passes/selection.h"
 
 namespace edgelift::passes {
 namespace {
-
-constexpr size_t kMaxRuns = 16;
-
-struct Run {
-  int64_t start = 0, length = 0;
-};
-
-// The indices as runs of consecutive numbers; negative ones count from the end.
-std::optional<std::vector<Run>> runs_of(const TensorData& index, int64_t size) {
-  std::vector<Run> runs;
-  const int64_t count = index.numel();
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t at = index.element_as_int(i);
-    if (at < 0) at += size;
-    if (at < 0 || at >= size) return std::nullopt;  // the kernel reports it
-    if (!runs.empty() && at == runs.back().start + runs.back().length) {
-      ++runs.back().length;
-    } else {
-      if (runs.size() == kMaxRuns) return std::nullopt;
-      runs.push_back({at, 1});
-    }
-  }
-  return runs;
-}
-
-Value* take(Lift& lift, Value* x, int64_t dim, const std::vector<Run>& runs, bool inside) {
-  std::vector<Value*> parts;
-  for (const Run& run : runs) {
-    if (run.start == 0 && x->type.sizes[static_cast<size_t>(dim)] == SymInt(run.length)) {
-      parts.push_back(x);
-      continue;
-    }
-    std::vector<ir::Arg> args = {x, SymInt(dim), SymInt(run.start), SymInt(run.start + run.length)};
-    parts.push_back(inside ? lift.make("slice.Tensor", args) : lift.make_outside("slice.Tensor", args));
-    if (lift.failed()) return x;
-  }
-  if (parts.size() == 1) return parts[0];
-  std::vector<ir::Arg> args = {ir::ValueList(parts.begin(), parts.end()), SymInt(dim)};
-  return inside ? lift.make("cat", args) : lift.make_outside("cat", args);
-}
 
 bool lift_select(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!node.is("index_select")) return false;
@@ -58,10 +19,31 @@ bool lift_select(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!index || !dim || index->empty() || self->type.rank() == 0) return false;
   const SymInt& size = self->type.sizes[static_cast<size_t>(*dim)];
   if (!size.is_const()) return false;
-  const auto runs = runs_of(*index, size.value());
-  if (!runs) return false;
+  const auto places = places_of(*index, size.value());
+  if (!places) return false;
   Lift lift(rewriter, node);
-  return commit(lift, node, take(lift, self, *dim, *runs, true), context);
+  return commit(lift, node, select_places(lift, self, *dim, *places, true), context);
+}
+
+// A reversed dim of few elements.
+bool lift_flip(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("flip")) return false;
+  const ops::Call call(node);
+  Value* x = call.tensor("self");
+  const auto dims = ops::normalize_dims(call.integers("dims"), x->type.rank(), false);
+  if (!dims.ok() || !is_f32_or_f16(x)) return false;
+  Lift lift(rewriter, node);
+  for (const int64_t dim : *dims) {
+    const SymInt& size = x->type.sizes[static_cast<size_t>(dim)];
+    if (!size.is_const() || size.value() > static_cast<int64_t>(kMaxPieces)) {
+      context.declined(node, "it reverses a dimension of more than " + std::to_string(kMaxPieces) + " elements");
+      return false;
+    }
+    std::vector<int64_t> places;
+    for (int64_t i = size.value(); i-- > 0;) places.push_back(i);
+    if (places.size() > 1) x = select_places(lift, x, dim, places, true);
+  }
+  return commit(lift, node, x, context);
 }
 
 bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
@@ -81,7 +63,7 @@ bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   if (first == indices.size()) return false;
   // Each index varies along at most one dim of the broadcast shape, and no two along the same one.
   struct Axis {
-    std::vector<Run> runs;
+    std::vector<int64_t> places;
     int64_t from_end = 0;  // which dim of the broadcast shape, 0 = none
     int64_t count = 1;
   };
@@ -104,15 +86,19 @@ bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
       if (std::find(taken.begin(), taken.end(), axis.from_end) != taken.end()) return false;
       taken.push_back(axis.from_end);
     }
-    const auto runs = runs_of(*index, self->type.sizes[i].value());
-    if (!runs) return false;
-    axis.runs = *runs;
+    const auto places = places_of(*index, self->type.sizes[i].value());
+    if (!places || !selectable(*places, self->type.sizes[i].value(), is_f32_or_f16(self))) {
+      context.declined(node, "its places are out of range, or make too many runs");
+      return false;
+    }
+    axis.places = *places;
     axes.push_back(std::move(axis));
   }
   const bool inside = is_f32_or_f16(self);
   Lift lift(rewriter, node);
   Value* x = self;
-  for (size_t i = 0; i < axes.size(); ++i) x = take(lift, x, static_cast<int64_t>(first + i), axes[i].runs, inside);
+  for (size_t i = 0; i < axes.size(); ++i)
+    x = select_places(lift, x, static_cast<int64_t>(first + i), axes[i].places, inside);
   if (lift.failed()) return false;
   // Dims of one element leave, the others follow the order of the broadcast shape.
   std::vector<size_t> order;
@@ -144,7 +130,8 @@ bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
 
 Result<bool> lift_index(ir::Program& program, PassContext& context) {
   return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
-    return lift_select(node, rewriter, pass) || lift_index_node(node, rewriter, pass);
+    return lift_select(node, rewriter, pass) || lift_flip(node, rewriter, pass) ||
+           lift_index_node(node, rewriter, pass);
   });
 }
 

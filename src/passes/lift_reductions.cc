@@ -16,7 +16,7 @@ namespace {
 // x with the reduced dims joined into a last one, and how the result is laid out again.
 struct Rows {
   Value* rows = nullptr;
-  int64_t count = 0;
+  SymInt count = SymInt(0);
 };
 
 Rows gather(Lift& lift, Value* x, const std::vector<int64_t>& dims) {
@@ -34,13 +34,17 @@ Rows gather(Lift& lift, Value* x, const std::vector<int64_t>& dims) {
     order.push_back(d);
     count = count * x->type.sizes[static_cast<size_t>(d)];
   }
-  if (!count.is_const() || count.value() == 0) {
-    lift.fail("the number of reduced elements is not a positive number");
+  if (count == SymInt(0)) {
+    lift.fail("it reduces no elements");
     return out;
   }
-  out.count = count.value();
+  out.count = count;
   if (dims.size() == 1 && dims[0] == rank - 1) {
     out.rows = x;
+    return out;
+  }
+  if (dims.size() == 1) {
+    out.rows = lift.permute(x, order);
     return out;
   }
   kept.push_back(count);
@@ -161,10 +165,17 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     if (mean) result = lift.mean_last(x.rows);
     if (sum) result = lift.sum_last(x.rows, 1.0);
     if (var || std_dev) {
-      const double divisor = static_cast<double>(x.count) - correction_of(call);
-      if (divisor <= 0) return false;  // NaN or infinity: the kernel's
-      Value* centred = lift.sub(x.rows, lift.mean_last(x.rows));
-      result = lift.sum_last(lift.square(centred), 1.0 / divisor);
+      const double correction = correction_of(call);
+      Value* squares = lift.square(lift.sub(x.rows, lift.mean_last(x.rows)));
+      if (correction == 0) {
+        result = lift.mean_last(squares);
+      } else if (!x.count.is_const()) {
+        lift.fail("its divisor depends on a size that only the run knows");
+      } else {
+        const double divisor = static_cast<double>(x.count.value()) - correction;
+        if (divisor <= 0) return false;  // NaN or infinity: the kernel's
+        result = lift.sum_last(squares, 1.0 / divisor);
+      }
       if (std_dev) result = lift.make("sqrt", {result});
     }
     if (norm) {

@@ -1,4 +1,4 @@
-// select, unbind, split, chunk, narrow and strided slices as plain slices and reshapes.
+// select, unbind, split, chunk, narrow, strided slices and diagonals as plain slices and reshapes.
 #include "ops/infer.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
@@ -9,6 +9,36 @@ namespace {
 ir::Shape without(ir::Shape shape, int64_t dim) {
   shape.erase(shape.begin() + dim);
   return shape;
+}
+
+// diagonal: every (columns + 1)-th element of the matrix's rows one after the other.
+bool lift_diagonal(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("diagonal")) return false;
+  const ops::Call call(node);
+  Value* x = call.tensor("self");
+  const int64_t rank = x->type.rank();
+  const auto first = ops::normalize_dim(call.integer("dim1"), rank),
+             second = ops::normalize_dim(call.integer("dim2"), rank);
+  if (!is_f32_or_f16(x) || !first || !second) return false;
+  const SymInt rows = x->type.sizes[static_cast<size_t>(*first)], columns = x->type.sizes[static_cast<size_t>(*second)];
+  if (!rows.is_const() || !columns.is_const()) {
+    context.declined(node, "its matrix has a size that only the run knows");
+    return false;
+  }
+  const int64_t offset = call.integer("offset"), width = columns.value();
+  const int64_t start = offset >= 0 ? offset : -offset * width;
+  const SymInt count = node.result()->type.sizes.back();
+  if (!count.is_const() || count.value() == 0) return false;
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != *first && d != *second) order.push_back(d);
+  order.insert(order.end(), {*first, *second});
+  Lift lift(rewriter, node);
+  Value* matrix = lift.permute(x, order);
+  if (lift.failed()) return commit(lift, node, matrix, context);
+  ir::Shape flat(matrix->type.sizes.begin(), matrix->type.sizes.end() - 2);
+  flat.push_back(rows * columns);
+  return commit(lift, node, lift.strided(lift.view(matrix, flat), rank - 2, start, width + 1, count.value()), context);
 }
 
 bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
@@ -39,35 +69,12 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     return commit(lift, node, lift.slice(self, *dim, start, call.sym_int("length")), context);
   }
   if (slice) {
-    // Every step-th element: [.., n/step, step, ..] and the first of each group, after the start was cut off.
     if (call.is_symbolic("step") || call.integer("step") < 2 || !size.is_const()) return false;
     const int64_t step = call.integer("step");
     const auto range = ops::slice_range(size, ops::opt_sym(call, "start"), ops::opt_sym(call, "end"), step);
     if (!range.start.is_const() || !range.length.is_const()) return false;
-    const int64_t start = range.start.value(), count = range.length.value();
-    if (count == 0) return false;
-    Value* rows = nullptr;
-    if (start + count * step <= size.value()) {
-      rows = lift.slice(self, *dim, range.start, SymInt(count * step));
-    } else if (start - (step - 1) >= 0 && start + (count - 1) * step < size.value()) {
-      // The last group is cut off at its end: take the groups that end at the wanted element instead.
-      rows = lift.slice(self, *dim, SymInt(start - (step - 1)), SymInt(count * step));
-    } else {
-      // Room for the last group; what is padded is not read.
-      ir::IntList pad(static_cast<size_t>(2 * (rank - *dim)), SymInt(0));
-      pad[pad.size() - 1] = SymInt(start + count * step - size.value());
-      rows = lift.slice(lift.make("constant_pad_nd", {self, pad, 0.0}), *dim, range.start, SymInt(count * step));
-    }
-    if (lift.failed()) return commit(lift, node, rows, context);
-    const bool at_end = start + count * step > size.value() && start - (step - 1) >= 0;
-    ir::Shape grouped = self->type.sizes;
-    grouped[at] = SymInt(count);
-    const ir::Shape result = grouped;
-    grouped.insert(grouped.begin() + *dim + 1, SymInt(step));
-    Value* groups = lift.view(rows, grouped);
-    if (lift.failed()) return commit(lift, node, rows, context);
-    return commit(lift, node, lift.view(lift.slice(groups, *dim + 1, SymInt(at_end ? step - 1 : 0), SymInt(1)), result),
-                  context);
+    if (range.length == SymInt(0)) return false;
+    return commit(lift, node, lift.strided(self, *dim, range.start.value(), step, range.length.value()), context);
   }
   std::vector<Value*> parts;
   SymInt start(0);
@@ -87,7 +94,9 @@ bool lift_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
 }  // namespace
 
 Result<bool> lift_select(ir::Program& program, PassContext& context) {
-  return rewrite_nodes(program, context, lift_node);
+  return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
+    return lift_node(node, rewriter, pass) || lift_diagonal(node, rewriter, pass);
+  });
 }
 
 }  // namespace edgelift::passes

@@ -2,7 +2,6 @@
 // exponentials: it takes the place of the maximum, which the delegate cannot find without losing NaN.
 // Against the kernel: 3e-7 of the largest absolute value of the operand.
 #include <algorithm>
-#include <limits>
 
 #include "ops/infer.h"
 #include "passes/lift.h"
@@ -13,11 +12,11 @@ namespace {
 
 // log(sum(exp(x))) over the last dim, which stays with size one.
 Value* log_sum_exp(Lift& lift, Value* x) {
-  // Hidden entries (minus infinity) would make 0 * inf.
-  Value* finite =
-      lift.clamp(x, x->type.dtype == DType::F16 ? -60000.0 : -3.0e38, std::numeric_limits<double>::infinity());
+  // Hidden entries (minus infinity) would make 0 * inf, and a row of them has to give minus infinity in the end.
+  const double most = x->type.dtype == DType::F16 ? 60000.0 : 3.0e38;
+  Value* finite = lift.clamp(x, -most, most);
   Value* middle = lift.sum_last(lift.mul(lift.softmax(finite), finite), 1.0);
-  Value* sum = lift.sum_last(lift.make("exp", {lift.sub(finite, middle)}), 1.0);
+  Value* sum = lift.sum_last(lift.make("exp", {lift.sub(x, middle)}), 1.0);
   return lift.add(middle, lift.make("log", {sum}));
 }
 

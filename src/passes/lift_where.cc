@@ -139,6 +139,21 @@ bool hides_scores(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, 
   return commit(lift, node, lift.add(scores, lift.mul(hidden, -3.0e38)), context);
 }
 
+// where(condition, x, -inf) with a condition of the run: the logarithm of 1 and 0 is added, which is 0 and minus
+// infinity.
+bool hides_for_good(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, const Choice& choice) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const bool fills_other = choice.other_number && *choice.other_number == -inf;
+  const bool fills_taken = choice.taken_number && *choice.taken_number == -inf;
+  if (fills_other == fills_taken || node.result()->type.dtype != DType::F32) return false;
+  Value* x = fills_other ? choice.taken : choice.other;
+  if (x == nullptr || x->type.dtype != DType::F32 || x->producer == nullptr || !delegated(*x->producer)) return false;
+  Lift lift(rewriter, node);
+  Value* flag = lift.flags(choice.condition, DType::F32);
+  if (fills_taken) flag = lift.sub(1.0, flag);
+  return commit(lift, node, lift.add(x, lift.make("log", {flag})), context);
+}
+
 // where(condition, number, number): other + flag * (taken - other), where that is exact.
 bool between_numbers(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, const Choice& choice) {
   if (!choice.taken_number || !choice.other_number || node.result()->type.dtype != DType::F32) return false;
@@ -158,7 +173,7 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const auto choice = as_choice(node);
   if (!choice || !is_f32_or_f16(node.result()) || delegated(node)) return false;
   return known_condition(node, rewriter, context, *choice) || hides_scores(node, rewriter, context, *choice) ||
-         between_numbers(node, rewriter, context, *choice);
+         hides_for_good(node, rewriter, context, *choice) || between_numbers(node, rewriter, context, *choice);
 }
 
 }  // namespace

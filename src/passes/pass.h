@@ -67,6 +67,7 @@ struct Recipe {
   enum class Partition : uint8_t { None, Upstream, Full } partition = Partition::Full;
   std::string_view before;               // passes before the caller's transform passes
   std::string_view after;                // passes after them
+  std::string_view late;                 // passes over what legalize decomposed, if it did
   std::string_view lift_scalars_passes;  // inserted in place of "$lift" where lifting is on
   bool lift_scalars = false;             // default of --lift-scalars
 };

@@ -41,6 +41,11 @@ EDGELIFT_PASS(lift_reductions)
 EDGELIFT_PASS(lift_softmax)
 EDGELIFT_PASS(lift_where)
 EDGELIFT_PASS(lift_pads)
+EDGELIFT_PASS(lift_pools)
+EDGELIFT_PASS(lift_windows)
+EDGELIFT_PASS(lift_upsample)
+EDGELIFT_PASS(lift_fills)
+EDGELIFT_PASS(lift_promotions)
 EDGELIFT_PASS(patchify)
 #undef EDGELIFT_PASS
 

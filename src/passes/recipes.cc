@@ -1,4 +1,5 @@
-// Pipelines with a name. `before` and `after` stand around the caller's transform passes.
+// Pipelines with a name. `before` and `after` stand around the caller's transform passes; `late` runs where operators
+// had to be decomposed after them.
 #include "passes/pass.h"
 
 namespace edgelift::passes {
@@ -10,16 +11,14 @@ constexpr Recipe kRecipes[] = {
      .upstream_edge = false,
      .partition = Recipe::Partition::Full,
      .before = "remove-noops,fold-constants,merge-duplicates,fold-batch-norm,convert-to-linear",
-     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,remove-noops,expand-sdpa,$lift,lift-layer-norm,lift-"
-              "group-norm,"
-              "lift-arithmetic,lift-reductions,lift-activations,lift-softmax,lift-select,lift-stack,lift-squeeze,lift-"
-              "pads,lift-where,patchify,remove-noops,fold-constants,fold-constant-branches,"
-              "split-linear,lift-batch-norm,fuse-rotary,carry-affine,fold-affine,fold-scale,compose-linear,center-"
-              "residual,slice-"
-              "early,merge-rotary,lift-"
-              "expand,remove-"
-              "noops,merge-"
-              "duplicates",
+     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,lift-upsample,remove-noops,expand-sdpa,$lift,"
+              "lift-layer-norm,lift-group-norm,lift-arithmetic,lift-reductions,lift-activations,lift-softmax,"
+              "lift-pools,lift-windows,lift-select,lift-stack,lift-squeeze,lift-pads,lift-where,"
+              "lift-promotions,lift-fills,patchify,remove-noops,fold-constants,fold-constant-branches,"
+              "split-linear,lift-batch-norm,fuse-rotary,carry-affine,fold-affine,fold-scale,compose-linear,"
+              "center-residual,slice-early,merge-rotary,lift-expand,remove-noops,merge-duplicates",
+     .late = "$lift,lift-arithmetic,lift-reductions,lift-select,lift-squeeze,lift-where,lift-expand,"
+             "remove-noops,merge-duplicates",
      .lift_scalars_passes = "lift-scalars",
      .lift_scalars = true},
     {.name = "upstream",
@@ -28,6 +27,7 @@ constexpr Recipe kRecipes[] = {
      .partition = Recipe::Partition::Upstream,
      .before = "",
      .after = "$lift",
+     .late = "",
      .lift_scalars_passes = "remove-noop-expand,lift-scalars",
      .lift_scalars = false},
     {.name = "portable",
@@ -36,6 +36,7 @@ constexpr Recipe kRecipes[] = {
      .partition = Recipe::Partition::None,
      .before = "",
      .after = "",
+     .late = "",
      .lift_scalars_passes = "",
      .lift_scalars = false},
 };

@@ -23,8 +23,10 @@ Status run(ir::Program& program, const std::string& what) {
   if (what == "functionalize") return functionalize(program, ops);
   if (what == "to-edge") return to_edge(program, ops, {});
   if (what == "to-edge upstream") return to_edge(program, ops, {.upstream = true});
-  if (what == "legalize portable") return legalize(program, ops, Target::Portable);
-  if (what == "legalize full") return legalize(program, ops, Target::Full);
+  if (what == "legalize portable" || what == "legalize full") {
+    const auto changed = legalize(program, ops, what == "legalize full" ? Target::Full : Target::Portable);
+    return changed.ok() ? Status(Ok{}) : Status(changed.error());
+  }
   return usage_error("unknown RUN line '" + what + "'");
 }
 
