@@ -1,4 +1,5 @@
-#include <unistd.h>
+#include <algorithm>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -12,12 +13,13 @@ namespace edgelift::cli {
 namespace {
 
 std::string machine() {
-  auto info = read_file("/proc/cpuinfo");
-  if (!info.ok()) return "unknown";
-  const size_t at = info->find("model name");
-  if (at == std::string::npos) return "unknown";
-  const size_t colon = info->find(':', at), end = info->find('\n', at);
-  return info->substr(colon + 2, end - colon - 2);
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
 }
 
 Result<xnn::Target> tune(const TuneArgs& args) {

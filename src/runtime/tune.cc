@@ -16,6 +16,7 @@ namespace edgelift::runtime {
 namespace {
 
 constexpr int kRepeat = 4;
+constexpr int kRounds = 3;
 
 std::vector<float> random_floats(size_t n, uint64_t seed, float scale) {
   std::vector<float> out(n);
@@ -156,35 +157,39 @@ Result<std::vector<FormTime>> time_forms(const xnn::ConvShape& shape, int iterat
 }
 
 Result<xnn::Target> tune(const std::vector<xnn::ConvShape>& shapes, const TuneOptions& options) {
-  xnn::Target target;
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const int most = cores > 1 ? 2 : 1;
-  target.layers.resize(shapes.size());
-  for (int threads = 1; threads <= most; ++threads) {
-    EL_TRY_OK(set_threads(threads));
-    for (size_t i = 0; i < shapes.size(); ++i) {
-      const xnn::ConvShape& s = shapes[i];
-      EL_TRY(const auto times, time_forms(s, options.iterations));
-      std::string line = fmt::format("{}x{} {}->{} {}x{}/{}, {} thread{}: direct {:.3f} ms", s.out_height, s.out_width,
-                                     s.in_channels, s.out_channels, s.kernel_h, s.kernel_w, s.stride_h, threads,
-                                     threads == 1 ? "" : "s", times.at(0).ms);
-      xnn::MeasuredLayer& layer = target.layers[i];
-      layer.shape = s;
-      for (const FormTime& time : times) {
-        if (time.form == xnn::ConvForm::Direct) continue;
-        const double gain = times[0].ms / time.ms;
-        line += fmt::format(", {} {:.2f}x", xnn::form_name(time.form), gain);
-        if (threads == 1) {
-          layer.gains.push_back({time.form, gain});
-          continue;
-        }
-        for (xnn::FormGain& row : layer.gains)
-          if (row.form == time.form) row.gain = std::sqrt(row.gain * gain);
+  const int most = std::thread::hardware_concurrency() > 1 ? 2 : 1;
+  // A machine has slow and fast minutes: every layer is measured in several rounds, and the minimum over them counts.
+  const int each = std::max(1, (options.iterations + kRounds - 1) / kRounds);
+  std::vector<std::vector<std::vector<FormTime>>> times(static_cast<size_t>(most));
+  for (int round = 0; round < kRounds; ++round) {
+    if (options.progress) options.progress(fmt::format("round {} of {}: {} layers", round + 1, kRounds, shapes.size()));
+    for (int threads = 1; threads <= most; ++threads) {
+      EL_TRY_OK(set_threads(threads));
+      auto& rows = times[static_cast<size_t>(threads - 1)];
+      rows.resize(shapes.size());
+      for (size_t i = 0; i < shapes.size(); ++i) {
+        EL_TRY(const auto measured, time_forms(shapes[i], each));
+        if (rows[i].empty()) rows[i] = measured;
+        for (size_t f = 0; f < measured.size(); ++f) rows[i][f].ms = std::min(rows[i][f].ms, measured[f].ms);
       }
-      if (options.progress) options.progress(line);
     }
   }
   EL_TRY_OK(set_threads(0));
+  xnn::Target target;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const xnn::ConvShape& s = shapes[i];
+    xnn::MeasuredLayer layer{s, {}};
+    std::string line = fmt::format("{}x{} {}->{} {}x{}/{}, direct {:.3f} ms", s.out_height, s.out_width, s.in_channels,
+                                   s.out_channels, s.kernel_h, s.kernel_w, s.stride_h, times[0][i][0].ms);
+    for (size_t f = 1; f < times[0][i].size(); ++f) {
+      double product = 1;
+      for (const auto& rows : times) product *= rows[i][0].ms / rows[i][f].ms;
+      layer.gains.push_back({times[0][i][f].form, std::pow(product, 1.0 / most)});
+      line += fmt::format(", {} {:.2f}x", xnn::form_name(layer.gains.back().form), layer.gains.back().gain);
+    }
+    if (options.progress) options.progress(line);
+    target.layers.push_back(std::move(layer));
+  }
   return target;
 }
 
