@@ -1,5 +1,5 @@
-// Times several .pte files against each other on the same inputs, interleaved, so that what the machine does meanwhile
-// hits all of them.
+// Times several .pte files against each other on the same inputs, interleaved five runs at a time, so that what the
+// machine does meanwhile hits all of them.
 #pragma once
 
 #include <filesystem>

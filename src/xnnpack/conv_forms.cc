@@ -165,11 +165,15 @@ std::optional<BlockSpan> whole_blocks(int64_t size, int64_t pad, int64_t need, i
   return BlockSpan{pre, std::max<int64_t>(0, count - pre - size / block), begin};
 }
 
+// Floats that are too few to be worth a call.
+constexpr int64_t kShortRun = 32;
+
 Blocks blocked_input(Writer& w, const Node& node, const Shape& s, int64_t bh, int64_t bw, int64_t need_h,
                      int64_t need_w) {
   const int64_t top = node.window.pad_top, left = node.window.pad_left;
   const auto rows = whole_blocks(s.h, top, need_h, bh), columns = whole_blocks(s.w, left, need_w, bw);
-  if (rows && columns) {
+  // The runtime pads with a call for every run of the dims behind the last padded one, that is for every block.
+  if (rows && columns && bw * s.ic >= kShortRun) {
     const int64_t row_blocks = rows->pre + s.h / bh + rows->post,
                   column_blocks = columns->pre + s.w / bw + columns->post;
     uint32_t value = w.reshape(node.inputs[0], {s.n, s.h / bh, bh, s.w / bw, bw, s.ic});
@@ -177,12 +181,14 @@ Blocks blocked_input(Writer& w, const Node& node, const Shape& s, int64_t bh, in
       value = w.pad(value, {0, rows->pre, 0, columns->pre, 0, 0}, {0, rows->post, 0, columns->post, 0, 0});
     return {value, bh, bw, rows->begin, columns->begin, row_blocks, column_blocks};
   }
-  // No whole number of blocks: the padding makes it one, and the reshape after it is a copy.
+  // The padding makes whole blocks; the reshape after it is a copy. Channels count as columns, so that the runs are
+  // whole rows.
   const int64_t row_blocks = (std::max(need_h, s.h + top) + bh - 1) / bh,
                 column_blocks = (std::max(need_w, s.w + left) + bw - 1) / bw;
-  const uint32_t padded =
-      w.pad(node.inputs[0], {0, top, left, 0}, {0, row_blocks * bh - s.h - top, column_blocks * bw - s.w - left, 0});
-  return {w.reshape(padded, {s.n, row_blocks, bh, column_blocks, bw, s.ic}), bh, bw, 0, 0, row_blocks, column_blocks};
+  uint32_t value = w.reshape(node.inputs[0], {s.n, s.h, s.w * s.ic});
+  const int64_t bottom = row_blocks * bh - s.h - top, right = column_blocks * bw - s.w - left;
+  if (top + left + bottom + right != 0) value = w.pad(value, {0, top, left * s.ic}, {0, bottom, right * s.ic});
+  return {w.reshape(value, {s.n, row_blocks, bh, column_blocks, bw, s.ic}), bh, bw, 0, 0, row_blocks, column_blocks};
 }
 
 // Row `i` of every one of `count` windows that begin a block apart, as [n, count, 1, column blocks, bw, ic].
