@@ -1,7 +1,8 @@
 // A linear of a linear is one linear: W2 (W1 x + b1 + p) + b2 = (W2 W1) x + (W2 b1 + b2) + W2 p, where p is a known
 // tensor that is added in between (positions of an embedding). Done where it saves multiplications: where x is narrower
-// than what stands between, which may go on to have other readers. Weights get smaller; the known tensor is written once
-// for each of the layers. The product of the weights is computed in double and rounded once: 1e-6 of the output's range.
+// than what stands between, which may go on to have other readers. Weights get smaller; the known tensor is written
+// once for each of the layers. The product of the weights is computed in double and rounded once: 1e-6 of the output's
+// range.
 #include <algorithm>
 
 #include "base/numbers.h"

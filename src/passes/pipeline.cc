@@ -15,6 +15,8 @@ constexpr PassInfo kPasses[] = {
     {"fold-batch-norm", "moves batch norm into the convolution or linear before it", fold_batch_norm},
     {"fuse-rotary", "makes one matrix product of a rotary embedding", fuse_rotary, "table=BYTES"},
     {"merge-rotary", "projects and rotates queries and keys together", merge_rotary, "budget=BYTES"},
+    {"project-heads", "projects keys and values head by head, without a copy, and takes their biases out",
+     project_heads},
     {"carry-affine", "carries multiplications and additions by channel past the sums of a residual stream",
      carry_affine, "budget=BYTES"},
     {"compose-linear", "makes one linear of two where that saves multiplications", compose_linear, "work=COUNT"},

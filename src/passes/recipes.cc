@@ -16,7 +16,7 @@ constexpr Recipe kRecipes[] = {
               "lift-pools,lift-windows,lift-select,lift-stack,lift-squeeze,lift-pads,lift-where,"
               "lift-promotions,lift-fills,patchify,remove-noops,fold-constants,fold-constant-branches,"
               "split-linear,lift-batch-norm,fuse-rotary,carry-affine,fold-affine,fold-scale,compose-linear,"
-              "center-residual,slice-early,merge-rotary,lift-expand,remove-noops,merge-duplicates",
+              "center-residual,slice-early,merge-rotary,project-heads,lift-expand,remove-noops,merge-duplicates",
      .late = "$lift,lift-arithmetic,lift-reductions,lift-select,lift-squeeze,lift-where,lift-expand,"
              "remove-noops,merge-duplicates",
      .lift_scalars_passes = "lift-scalars",
