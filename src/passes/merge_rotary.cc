@@ -121,7 +121,8 @@ Result<bool> merge_rotary(ir::Program& program, PassContext& context) {
       if (auto chain = as_chain(node, *graph))
         groups[{chain->input->name, chain->table->name}].push_back(std::move(*chain));
     });
-    for (auto& [key, chains] : groups) {
+    for (auto& group : groups) {
+      std::vector<Chain>& chains = group.second;
       std::erase_if(chains, [&](const Chain& chain) { return !chain.same_form(chains.front()); });
       if (chains.size() < 2) continue;
       std::vector<Layer> layers;
