@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -121,19 +120,6 @@ Result<LoweredModel> lower_and_emit(const LoweringArgs& args, LowerOptions optio
   EL_TRY(model.emitted, to_executorch(model.lowered, emission));
   model.emit_seconds = now() - start;
   return model;
-}
-
-uint64_t peak_rss_bytes() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  while (status >> word) {
-    if (word == "VmHWM:") {
-      uint64_t kilobytes = 0;
-      status >> kilobytes;
-      return kilobytes * 1024;
-    }
-  }
-  return 0;
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {

@@ -46,9 +46,6 @@ Result<ir::Program> read_model(const std::string& path);
 // Whether the file is an ExecuTorch program, of any version.
 Result<bool> is_pte(const std::string& path);
 
-// Peak resident memory of this process in bytes (VmHWM), and its anonymous part now (RssAnon).
-uint64_t peak_rss_bytes();
-
 // A table with a header row, columns padded, two spaces between; numbers to the right where every cell is one.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 

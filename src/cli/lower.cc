@@ -6,6 +6,7 @@
 
 #include "base/numbers.h"
 #include "cli/common.h"
+#include "runtime/bench.h"
 
 namespace edgelift::cli {
 
@@ -73,7 +74,7 @@ int run_lower(const LowerArgs& args) {
                        {"partition", model->partition_seconds},
                        {"write", writing},
                        {"total", total}};
-    json["peak_rss_bytes"] = peak_rss_bytes();
+    json["peak_rss_bytes"] = runtime::peak_rss_bytes();
     uint64_t arena = 0;
     for (const emit::MemoryPlan& plan : model->emitted.plans) arena += plan.arena_bytes;
     json["arena_bytes"] = arena;
@@ -99,7 +100,7 @@ int run_lower(const LowerArgs& args) {
                     top(counts.portable, 8), args.model, args.recipe == "xnnpack" ? "" : " --recipe " + args.recipe);
   text += fmt::format("\n{:.1f} ms: read {:.1f}, passes {:.1f}, partition {:.1f}, write {:.1f}; peak memory {}\n",
                       total * 1e3, model->read_seconds * 1e3, model->passes_seconds * 1e3,
-                      model->partition_seconds * 1e3, writing * 1e3, human_bytes(peak_rss_bytes()));
+                      model->partition_seconds * 1e3, writing * 1e3, human_bytes(runtime::peak_rss_bytes()));
   print_text(text);
   return 0;
 }

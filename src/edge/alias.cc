@@ -38,7 +38,8 @@ Result<bool> clone(Builder& b) {
 
 bool same_list(const IntList& a, const IntList& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
-Result<bool> view(Builder& b) {
+// view and expand: all sizes are written out.
+Result<bool> sized(Builder& b) {
   if (b.upstream) return false;
   Value* x = b.in();
   const IntList sizes(b.out_type().sizes);
@@ -101,15 +102,6 @@ Result<bool> unsqueeze(Builder& b) {
   if (b.upstream) return false;
   const int64_t dim = b.dim("dim", b.rank(b.in()) + 1);
   if (dim != b.integer("dim")) b.rewriter().set_arg(&b.node(), "dim", SymInt(dim));
-  return false;
-}
-
-Result<bool> expand(Builder& b) {
-  if (b.upstream) return false;
-  Value* x = b.in();
-  const IntList sizes(b.out_type().sizes);
-  if (same_type(x, b.node().results[0])) return b.replace(x);
-  if (!same_list(sizes, b.call.ints("size"))) b.rewriter().set_arg(&b.node(), "size", sizes);
   return false;
 }
 
@@ -184,13 +176,13 @@ constexpr Entry kEntries[] = {
     {"clone", clone, kEdge | kUpstream},
     {"lift_fresh_copy", clone, kAll},
     {"_to_copy", clone, kEdge | kUpstream},
-    {"view", view, kEdge},
+    {"view", sized, kEdge},
     {"permute", permute, kEdge},
     {"slice.Tensor", slice, kEdge},
     {"select.int", select, kEdge},
     {"squeeze.dims", squeeze, kEdge},
     {"unsqueeze", unsqueeze, kEdge},
-    {"expand", expand, kEdge},
+    {"expand", sized, kEdge},
     {"unbind.int", unbind, kAll},
     {"split_with_sizes", split, kEdge},
     {"cat", cat, kEdge | kLegal},

@@ -54,17 +54,6 @@ uint64_t anonymous_bytes() {
   return read == 3 && resident >= shared ? (resident - shared) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
-uint64_t peak_rss_bytes() {
-  std::FILE* file = std::fopen("/proc/self/status", "r");
-  if (file == nullptr) return 0;
-  char line[256];
-  unsigned long long kilobytes = 0;
-  while (std::fgets(line, sizeof line, file) != nullptr)
-    if (std::sscanf(line, "VmHWM: %llu kB", &kilobytes) == 1) break;
-  std::fclose(file);
-  return kilobytes * 1024;
-}
-
 struct Memory {
   uint64_t peak_rss = 0, peak_anon = 0;
   char error[512] = {};
@@ -138,6 +127,17 @@ Result<Memory> measure_memory(const std::filesystem::path& file, int threads, co
 }
 
 }  // namespace
+
+uint64_t peak_rss_bytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (file == nullptr) return 0;
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (std::fgets(line, sizeof line, file) != nullptr)
+    if (std::sscanf(line, "VmHWM: %llu kB", &kilobytes) == 1) break;
+  std::fclose(file);
+  return kilobytes * 1024;
+}
 
 std::vector<Argument> make_inputs(const std::vector<InputSpec>& specs, uint64_t seed) {
   uint64_t state = seed * 2 + 0x9E3779B97F4A7C15u;

@@ -49,6 +49,9 @@ struct BenchReport {
 // the threads of the runtime's pool.
 Result<BenchReport> bench(const BenchOptions& options);
 
+// Peak resident memory of this process in bytes (VmHWM); 0 where the kernel does not say.
+uint64_t peak_rss_bytes();
+
 // Made-up inputs for a signature; the same seed gives the same inputs.
 std::vector<Argument> make_inputs(const std::vector<InputSpec>& specs, uint64_t seed = 0);
 

@@ -3,9 +3,7 @@
 namespace edgelift::xnn {
 
 void remove_copies(Graph& graph) {
-  std::vector<uint32_t> producer(graph.values.size(), kInvalid);
-  for (uint32_t n = 0; n < graph.nodes.size(); ++n)
-    for (const uint32_t id : graph.nodes[n].outputs) producer[id] = n;
+  std::vector<uint32_t> producer = producers(graph);
   Replacements replaced(graph.values.size());
   std::vector<bool> erased(graph.nodes.size(), false);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {

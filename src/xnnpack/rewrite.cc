@@ -4,13 +4,18 @@
 
 namespace edgelift::xnn {
 
-Uses::Uses(const Graph& graph)
-    : producer(graph.values.size(), kInvalid), count(graph.values.size(), 0), begin(graph.values.size() + 1, 0) {
-  for (uint32_t n = 0; n < graph.nodes.size(); ++n) {
+std::vector<uint32_t> producers(const Graph& graph) {
+  std::vector<uint32_t> producer(graph.values.size(), kInvalid);
+  for (uint32_t n = 0; n < graph.nodes.size(); ++n)
     for (const uint32_t id : graph.nodes[n].outputs) producer[id] = n;
-    for (const uint32_t id : graph.nodes[n].inputs)
+  return producer;
+}
+
+Uses::Uses(const Graph& graph)
+    : producer(producers(graph)), count(graph.values.size(), 0), begin(graph.values.size() + 1, 0) {
+  for (const Node& node : graph.nodes)
+    for (const uint32_t id : node.inputs)
       if (id != kInvalid) ++begin[id + 1];
-  }
   for (size_t v = 0; v < count.size(); ++v) {
     count[v] = begin[v + 1] + (graph.values[v].external_output ? 1 : 0);
     begin[v + 1] += begin[v];

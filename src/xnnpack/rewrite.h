@@ -22,6 +22,9 @@ void fuse_clamps(Graph& graph, bool upstream);
 // Chooses the layout of every value, so that the least bytes are transposed (layout.cc).
 void assign_layout(Graph& graph, bool upstream);
 
+// The node that makes each value, or kInvalid; valid until the graph changes.
+std::vector<uint32_t> producers(const Graph& graph);
+
 // Who makes and who reads each value; valid until the graph changes.
 struct Uses {
   explicit Uses(const Graph& graph);

@@ -14,9 +14,7 @@ bool all_numbers(const std::vector<SymInt>& dims) {
 }  // namespace
 
 void simplify_views(Graph& graph) {
-  std::vector<uint32_t> producer(graph.values.size(), kInvalid);
-  for (uint32_t n = 0; n < graph.nodes.size(); ++n)
-    for (const uint32_t id : graph.nodes[n].outputs) producer[id] = n;
+  const std::vector<uint32_t> producer = producers(graph);
   Replacements replaced(graph.values.size());
   std::vector<bool> erased(graph.nodes.size(), false);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
