@@ -99,13 +99,16 @@ bool carry(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightB
   if (node.results.size() != 1 || node.op->ns != "aten" || !node.result()->type.is_tensor()) return false;
   ir::Graph& graph = rewriter.graph();
   Value* value = node.result();
-  const Chain chain = chain_of(value, graph);
-  if (chain.nodes == 0 || !(chain.base->type == value->type)) return false;
-  const auto channels = static_cast<int64_t>(chain.scale.size());
-  // Another step follows: the chain's end is looked at.
+  const ir::Type& type = value->type;
+  if (type.rank() == 0 || !type.sizes.back().is_const()) return false;
+  // Where another step follows, the chain's end is looked at.
+  const int64_t channels = type.sizes.back().value();
+  if (!as_affine_step(node, 1, channels).has_value()) return false;
   if (match::used_once(graph, value) && value->users.size() == 1 &&
       as_affine_step(*value->users.front(), 1, channels).has_value())
     return false;
+  const Chain chain = chain_of(value, graph);
+  if (chain.nodes == 0 || !(chain.base->type == type)) return false;
   std::vector<ir::Node*> users = value->users;  // in no order of their own
   std::sort(users.begin(), users.end(), [](const ir::Node* a, const ir::Node* b) { return a->order < b->order; });
   std::vector<Layer> readers, layers;

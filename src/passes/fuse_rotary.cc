@@ -20,6 +20,8 @@ constexpr int64_t kLargestWidth = 64;
 constexpr int64_t kDefaultTable = 1 << 20;
 // Fewer operators than this are not worth a table.
 constexpr size_t kFewestNodes = 5;
+// Numbers of a form: what goes beyond would make no table that may be added.
+constexpr size_t kMostNumbers = 1 << 16;
 
 // Column j of the value is the sum over its terms of base[.., input] * factors[position].
 struct Term {
@@ -39,11 +41,17 @@ class Forms {
   void add(const ir::Node& node) {
     if (node.results.size() != 1 || !readable(node.results[0])) return;
     auto form = mixing(node);
-    if (form) forms_.emplace(node.results[0], std::move(*form));
+    if (form && numbers(*form) <= kMostNumbers) forms_.emplace(node.results[0], std::move(*form));
   }
   const Form* find(const Value* value) const {
     const auto found = forms_.find(value);
     return found == forms_.end() ? nullptr : &found->second;
+  }
+  Form take(const Value* value) {
+    const auto found = forms_.find(value);
+    Form form = std::move(found->second);
+    forms_.erase(found);
+    return form;
   }
 
  private:
@@ -51,6 +59,13 @@ class Forms {
     const ir::Type& type = value->type;
     return type.is_tensor() && type.dtype == DType::F32 && type.rank() == 4 && type.is_static() &&
            type.sizes.back().value() <= 2 * kLargestWidth;
+  }
+
+  static size_t numbers(const Form& form) {
+    size_t count = 0;
+    for (const auto& column : form.columns)
+      for (const Term& term : column) count += term.factors.size();
+    return count;
   }
 
   bool mixed(const ir::Arg& arg) const {
@@ -185,6 +200,17 @@ class Forms {
     return form;
   }
 
+  static void add_term(std::vector<Term>& column, Term term) {
+    const auto same = std::find_if(column.begin(), column.end(), [&](const Term& t) { return t.input == term.input; });
+    if (same == column.end()) {
+      column.push_back(std::move(term));
+      return;
+    }
+    if (same->factors.size() < term.factors.size()) std::swap(same->factors, term.factors);
+    for (size_t p = 0; p < same->factors.size(); ++p)
+      same->factors[p] += term.factors[term.factors.size() == 1 ? 0 : p];
+  }
+
   std::optional<Form> sum(const ops::Call& call, double sign) const {
     Value *a = call.tensor("self"), *b = call.tensor("other");
     if (!readable(a) || !readable(b) || !(a->type == b->type) || a->is_constant() || b->is_constant())
@@ -195,7 +221,7 @@ class Forms {
     for (size_t column = 0; column < left.columns.size(); ++column) {
       for (Term& term : right.columns[column]) {
         for (double& factor : term.factors) factor *= sign;
-        left.columns[column].push_back(std::move(term));
+        add_term(left.columns[column], std::move(term));
       }
     }
     ++left.nodes;
@@ -217,8 +243,10 @@ TensorData table_of(const Form& form, int64_t positions, int64_t width) {
   return TensorData::of(DType::F64, {1, positions, width, out}, numbers).converted(DType::F32);
 }
 
-bool fuse(ir::Node& node, const Form& form, ir::Rewriter& rewriter, PassContext& context) {
-  Value* x = form.base;
+// Whether the table of a form may be made; the reason to context.declined otherwise.
+bool worth_fusing(const ir::Node& node, const Form& form, PassContext& context) {
+  if (form.nodes < kFewestNodes || (form.position_dim != 1 && form.position_dim != 2)) return false;
+  const Value* x = form.base;
   const int64_t width = x->type.sizes.back().value(), out = node.result()->type.sizes.back().value();
   if (width > kLargestWidth || out > kLargestWidth) {
     context.declined(node, "rows of " + std::to_string(std::max(width, out)) +
@@ -233,6 +261,13 @@ bool fuse(ir::Node& node, const Form& form, ir::Rewriter& rewriter, PassContext&
                                ", more than the pass may add");
     return false;
   }
+  return true;
+}
+
+bool fuse(ir::Node& node, const Form& form, ir::Rewriter& rewriter, PassContext& context) {
+  Value* x = form.base;
+  const int64_t width = x->type.sizes.back().value();
+  const int64_t positions = x->type.sizes[static_cast<size_t>(form.position_dim)].value();
   // Positions are the matrix product's batch, heads its rows: [B, T, H, D], as the projection gives it.
   const std::vector<int64_t> swap = {0, 2, 1, 3};
   const bool swapped = form.position_dim == 2;
@@ -251,14 +286,32 @@ bool fuse(ir::Node& node, const Form& form, ir::Rewriter& rewriter, PassContext&
   return commit(lift, node, y, context);
 }
 
-bool worth_fusing(const Value& value, const Form& form, const Forms& forms, const ir::Graph& graph) {
-  if (form.nodes < kFewestNodes || (form.position_dim != 1 && form.position_dim != 2)) return false;
-  // Part of a larger form of the same base: that one is taken.
-  return graph.is_output(&value) || value.users.empty() ||
-         !std::all_of(value.users.begin(), value.users.end(), [&](const ir::Node* user) {
-           const Form* outer = user->results.size() == 1 ? forms.find(user->results[0]) : nullptr;
-           return outer != nullptr && outer->base == form.base;
-         });
+// The largest forms of a graph: those that no reader takes on.
+std::vector<std::pair<ir::Node*, Form>> largest_forms(const ir::Graph& graph, PassContext& context) {
+  Forms forms;
+  std::vector<std::pair<ir::Node*, Form>> found;
+  const auto end = [&](Value* value) {
+    Form form = forms.take(value);
+    if (worth_fusing(*value->producer, form, context)) found.emplace_back(value->producer, std::move(form));
+  };
+  graph.each([&](ir::Node& node) {
+    forms.add(node);
+    const Form* form = node.results.size() == 1 ? forms.find(node.results[0]) : nullptr;
+    for (Value* operand : node.operands()) {
+      const Form* part = forms.find(operand);
+      if (part == nullptr) continue;
+      if (form == nullptr || form->base != part->base) {
+        end(operand);
+      } else if (match::used_once(graph, operand)) {
+        forms.take(operand);
+      }
+    }
+  });
+  for (const ir::OutputSpec& output : graph.outputs())
+    if (output.value != nullptr && forms.find(output.value) != nullptr) end(output.value);
+  // From the end of the graph: the base of a form may be what another one computes.
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first->order > b.first->order; });
+  return found;
 }
 
 }  // namespace
@@ -267,15 +320,9 @@ Result<bool> fuse_rotary(ir::Program& program, PassContext& context) {
   bool changed = false;
   const size_t constants = program.constants.size();
   for (const auto& graph : program.methods) {
-    Forms forms;
-    std::vector<ir::Node*> roots;
-    graph->each([&](const ir::Node& node) { forms.add(node); });
-    graph->each([&](ir::Node& node) {
-      const Form* form = node.results.size() == 1 ? forms.find(node.results[0]) : nullptr;
-      if (form != nullptr && worth_fusing(*node.results[0], *form, forms, *graph)) roots.push_back(&node);
-    });
+    auto found = largest_forms(*graph, context);
     ir::Rewriter rewriter(program, *graph, context.ops);
-    for (ir::Node* node : roots) changed = fuse(*node, *forms.find(node->result()), rewriter, context) || changed;
+    for (auto& [node, form] : found) changed = fuse(*node, form, rewriter, context) || changed;
   }
   if (changed || program.constants.size() != constants) sweep(program, context.ops);
   return changed;

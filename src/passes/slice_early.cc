@@ -16,6 +16,8 @@
 namespace edgelift::passes {
 namespace {
 
+constexpr size_t kMostReaders = 64;
+
 // Elements [start, start + length) of one dim, all three known.
 struct Cut {
   int64_t dim = 0, start = 0, length = 0;
@@ -76,7 +78,10 @@ class Move {
       const std::string name = value->is_constant() ? value->constant->name : value->name;
       return rewriter_.constant(name + "_" + std::to_string(cut.start), data->narrowed(dim, cut.start, cut.length));
     }
-    for (ir::Node* user : value->users) {
+    // Among very many readers an equal slice is left to merge-duplicates.
+    const size_t readers = std::min(value->users.size(), kMostReaders);
+    for (size_t i = 0; i < readers; ++i) {
+      ir::Node* user = value->users[i];
       const auto other = as_cut(*user);
       if (user == &slice_ || !other || !(*other == cut) || user->args[0] != ir::Arg(value)) continue;
       if (user->order > slice_.order) rewriter_.graph().move_before(user, &slice_);
