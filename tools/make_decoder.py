@@ -2,7 +2,7 @@
 
 Usage: make_decoder.py OUT.pt2 [--layers 18] [--hidden 2048] [--ffn 5632] [--heads 16] [--vocab 32000] [--sequence 16]
 The defaults have 1.05e9 parameters (4.2 GB). The weights are pseudo-random and all different.
---chain N writes N element-wise nodes instead: to see that time grows linearly with nodes.
+--nodes N writes a program of about N operators instead, of the shape --shape: to see that time grows linearly with them.
 """
 import argparse
 import array
@@ -14,6 +14,8 @@ FLOAT = 7  # the archive's number of float32; int64 is 5
 
 
 class Program:
+    LIST = "list of values: "
+
     def __init__(self):
         self.nodes, self.values, self.inputs, self.specs, self.weights = [], {}, [], [], {}
         self.count = 0
@@ -45,8 +47,8 @@ class Program:
         name = f"v{self.count}"
         inputs = []
         for key, value in args:
-            if isinstance(value, str) and value.startswith("="):
-                arg = {"as_string": value[1:]}
+            if isinstance(value, str) and value.startswith(self.LIST):
+                arg = {"as_tensors": [{"name": name} for name in value[len(self.LIST):].split(",")]}
             elif isinstance(value, str):
                 arg = {"as_tensor": {"name": value}}
             elif isinstance(value, bool):
@@ -65,10 +67,10 @@ class Program:
         self.values[name] = self.meta(sizes)
         return name
 
-    def json(self, output):
-        graph = {"inputs": self.inputs, "outputs": [{"as_tensor": {"name": output}}], "nodes": self.nodes, "tensor_values": self.values,
+    def json(self, outputs):
+        graph = {"inputs": self.inputs, "outputs": [{"as_tensor": {"name": output}} for output in outputs], "nodes": self.nodes, "tensor_values": self.values,
                  "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {}, "sym_float_values": {}}
-        signature = {"input_specs": self.specs, "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": output}}}}]}
+        signature = {"input_specs": self.specs, "output_specs": [{"user_output": {"arg": {"as_tensor": {"name": output}}}} for output in outputs]}
         return {"graph_module": {"graph": graph, "signature": signature, "module_call_graph": [], "metadata": {}, "treespec_namedtuple_fields": {}},
                 "opset_version": {"aten": 10}, "range_constraints": {}, "schema_version": {"major": 8, "minor": 20}, "verifiers": ["TRAINING"],
                 "torch_version": "2.13.0", "guards_code": []}
@@ -109,20 +111,138 @@ def decoder(p, a):
         gate = p.op("silu.default", wide, ("self", linear(p, h, sizes, a.ffn, prefix + "gate.weight")))
         y = p.op("mul.Tensor", wide, ("self", gate), ("other", linear(p, h, sizes, a.ffn, prefix + "up.weight")))
         x = p.op("add.Tensor", sizes, ("self", x), ("other", linear(p, y, wide, d, prefix + "down.weight")))
-    return linear(p, norm(p, x, sizes, "norm.weight"), sizes, a.vocab, "head.weight")
+    return [linear(p, norm(p, x, sizes, "norm.weight"), sizes, a.vocab, "head.weight")]
 
 
-def chain(p, n):
-    x, before = "x", "x"
+# Shapes of programs of n operators, to see that time grows linearly with n. Each takes the program and n, and returns the outputs.
+X = [4, 8]
+
+
+def binary(p, kind, a, b, sizes=None):
+    return p.op(f"{kind}.Tensor", sizes or X, ("self", a), ("other", b))
+
+
+def dense(p, x, i, act=None):
+    y = p.op("linear.default", X, ("input", x), ("weight", p.weight(f"w{i}", [8, 8])), ("bias", p.weight(f"b{i}", [8])))
+    return p.op(f"{act}.default", X, ("self", y)) if act else y
+
+
+def shape_chain(p, n):
+    x = before = "x"
     for i in range(n):
-        if i % 3:
-            x, before = p.op(("add.Tensor", "mul.Tensor")[i % 2], [4, 8], ("self", x), ("other", before)), x
+        x, before = (binary(p, ("add", "mul")[i % 2], x, before) if i % 3 else p.op("tanh.default", X, ("self", x))), x
+    return [x]
+
+
+def shape_hub(p, n):  # one value and one number that every operator reads
+    x = hub = p.op("tanh.default", X, ("self", "x"))
+    for i in range(n):
+        x = binary(p, "add", x, hub) if i % 2 else p.op("mul.Tensor", X, ("self", x), ("other", 0.3))
+    return [x]
+
+
+def shape_weights(p, n):
+    x = "x"
+    for i in range(n // 2):
+        x = dense(p, x, i, "relu")
+    return [x]
+
+
+def shape_residual(p, n):  # blocks of norm, linear, gelu, linear, add
+    x = "x"
+    for i in range(n // 5):
+        h = p.op("layer_norm.default", X, ("input", x), ("normalized_shape", [8]), ("weight", p.weight(f"g{i}", [8])), ("bias", p.weight(f"s{i}", [8])))
+        x = binary(p, "add", x, dense(p, dense(p, h, f"{i}a", "gelu"), f"{i}b"))
+    return [x]
+
+
+def shape_branches(p, n):
+    x = p.op("tanh.default", X, ("self", "x"))
+    parts = [dense(p, x, i, "relu") for i in range(n // 3)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = binary(p, "add", total, part)
+    return [total]
+
+
+def shape_concat(p, n):  # one operator with n operands, which the delegate takes five at a time
+    parts = [p.op("mul.Tensor", X, ("self", "x"), ("other", float(i))) for i in range(n)]
+    y = Program.LIST + ",".join(parts)
+    return [p.op("cat.default", [4 * n, 8], ("tensors", y), ("dim", 0))]
+
+
+def shape_islands(p, n):  # operators of the delegate and of the runtime in turn: n/2 delegates
+    x = "x"
+    for i in range(n // 2):
+        x = p.op("cumsum.default", X, ("self", p.op("tanh.default", X, ("self", x))), ("dim", 1))
+    return [x]
+
+
+def shape_views(p, n):  # views and permutations that cancel, with work between now and then
+    x = "x"
+    for i in range(n // 4):
+        x = p.op("view.default", [2, 2, 8], ("self", x), ("size", [2, 2, 8]))
+        x = p.op("permute.default", [2, 2, 8], ("self", x), ("dims", [1, 0, 2]))
+        if i % 2:
+            x = p.op("tanh.default", [2, 2, 8], ("self", x))
         else:
-            x, before = p.op("tanh.default", [4, 8], ("self", x)), x
-    return x
+            x = p.op("permute.default", [2, 2, 8], ("self", x), ("dims", [1, 0, 2]))
+        x = p.op("reshape.default", X, ("self", x), ("shape", X))
+    return [x]
 
 
-def write(path, program, output, weights):
+def shape_convs(p, n):  # convolutions, activations and softmax over channels: two layouts
+    sizes = [1, 8, 4, 4]
+    x = p.op("reshape.default", [1, 8, 2, 2], ("self", "x"), ("shape", [1, 8, 2, 2]))
+    x = p.op("constant_pad_nd.default", sizes, ("self", x), ("pad", [1, 1, 1, 1]), ("value", 0.0))
+    for i in range(n // 4):
+        y = p.op("conv2d.default", sizes, ("input", x), ("weight", p.weight(f"w{i}", [8, 8, 3, 3])), ("bias", p.weight(f"b{i}", [8])), ("stride", [1, 1]), ("padding", [1, 1]))
+        y = binary(p, "add", p.op("relu.default", sizes, ("self", y)), x, sizes)
+        x = p.op("softmax.int", sizes, ("self", y), ("dim", 1)) if i % 7 == 0 else p.op("tanh.default", sizes, ("self", y))
+    return [x]
+
+
+def shape_outputs(p, n):
+    x, outputs = "x", []
+    for i in range(n // 2):
+        x = p.op("tanh.default", X, ("self", x))
+        outputs.append(binary(p, "add", x, "x"))
+    return outputs
+
+
+def shape_constants(p, n):  # a chain that depends on a weight alone: computed while compiling
+    x = p.weight("w", X)
+    for i in range(n):
+        x = p.op("tanh.default", X, ("self", x)) if i % 2 else binary(p, "add", x, "p_w")
+    return [binary(p, "add", "x", x)]
+
+
+def shape_scalars(p, n):  # a different number in each operator
+    x = "x"
+    for i in range(n):
+        x = p.op("mul.Tensor", X, ("self", x), ("other", 1.0 + (i + 1) / 2**20)) if i % 2 else p.op("add.Tensor", X, ("self", x), ("other", 1.0 + (i + 1) / 2**21))
+    return [x]
+
+
+def shape_dead(p, n):  # operators that nothing uses
+    x = "x"
+    for i in range(n // 2):
+        x = p.op("tanh.default", X, ("self", x))
+        binary(p, "mul", x, "x")
+    return [x]
+
+
+def shape_equal(p, n):  # the same operators over and over
+    x = "x"
+    for i in range(n // 3):
+        x = binary(p, "add", p.op("tanh.default", X, ("self", x)), p.op("tanh.default", X, ("self", x)))
+    return [x]
+
+
+SHAPES = {name[6:]: function for name, function in globals().items() if name.startswith("shape_")}
+
+
+def write(path, program, outputs, weights):
     block = array.array("f")
     generator = random.Random(1)
     block.extend(generator.uniform(-0.02, 0.02) for _ in range(1 << 18))
@@ -150,24 +270,31 @@ def write(path, program, output, weights):
                     left -= len(part)
             config[name] = {"path_name": f"weight_{i}", "is_param": True, "use_pickle": False, "tensor_meta": Program().meta(sizes)}
         for name, text in (("data/weights/model_weights_config.json", json.dumps({"config": config})), ("data/constants/model_constants_config.json", '{"config": {}}'),
-                           ("models/model.json", json.dumps(program.json(output))), ("archive_format", "pt2"), ("archive_version", "0"), ("byteorder", "little")):
+                           ("models/model.json", json.dumps(program.json(outputs))), ("archive_format", "pt2"), ("archive_version", "0"), ("byteorder", "little")):
             archive.writestr(entry(name, len(text)), text)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("out")
-    for name, value in (("layers", 18), ("hidden", 2048), ("ffn", 5632), ("heads", 16), ("vocab", 32000), ("sequence", 16), ("chain", 0)):
+    parser.add_argument("out", nargs="?")
+    parser.add_argument("--list", action="store_true", help="print the shapes")
+    for name, value in (("layers", 18), ("hidden", 2048), ("ffn", 5632), ("heads", 16), ("vocab", 32000), ("sequence", 16), ("nodes", 0)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--shape", choices=sorted(SHAPES), default="chain")
     a = parser.parse_args()
+    if a.list:
+        print("\n".join(SHAPES))
+        return
+    if a.out is None:
+        parser.error("the name of the output file is missing")
     p = Program()
-    if a.chain:
-        output = chain(p, a.chain)
-        p.input("x", [4, 8], FLOAT)
+    if a.nodes:
+        outputs = SHAPES[a.shape](p, a.nodes)
+        p.input("x", X, FLOAT)
     else:
-        output = decoder(p, a)
+        outputs = decoder(p, a)
         p.input("tokens", [1, a.sequence], 5)
-    write(a.out, p, output, p.weights)
+    write(a.out, p, outputs, p.weights)
 
 
 if __name__ == "__main__":
