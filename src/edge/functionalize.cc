@@ -377,8 +377,10 @@ class Functionalizer {
   Status finish() {
     rewriter_.set_insert_point(nullptr);
     rewriter_.set_origin(nullptr);
-    for (auto& output : graph_.outputs())
+    std::vector<ir::OutputSpec> outputs = graph_.outputs();
+    for (auto& output : outputs)
       if (output.value != nullptr) output.value = now(output.value);
+    graph_.set_outputs(outputs);
     for (size_t i = dead_.size(); i-- > 0;) graph_.erase(dead_[i]);
     std::vector<ir::OutputSpec> mutations;
     std::unordered_map<const Value*, Value*> written_roots;
@@ -414,8 +416,8 @@ class Functionalizer {
       mutations.push_back(std::move(spec));
     }
     if (mutations.empty()) return Ok{};
-    auto& outputs = graph_.outputs();
     outputs.insert(outputs.begin(), mutations.begin(), mutations.end());
+    graph_.set_outputs(std::move(outputs));
     return Ok{};
   }
 

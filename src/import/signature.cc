@@ -331,7 +331,7 @@ Status Importer::outputs(Scope& scope) {
     }
     if (spec.kind == Kind::User) {
       EL_TRY(ir::OutputSpec output, user_output(args[i], scope));
-      graph_->outputs().push_back(std::move(output));
+      graph_->add_output(std::move(output));
       continue;
     }
     if (spec.kind == Kind::Other) {
@@ -365,7 +365,7 @@ Status Importer::outputs(Scope& scope) {
       return fail(fmt::format("output {} writes a {} into {}, which is {}", i, output.value->type.str(),
                               show(spec.target), target.str()));
     }
-    graph_->outputs().push_back(std::move(output));
+    graph_->add_output(std::move(output));
   }
   return Ok{};
 }

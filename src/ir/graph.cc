@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -32,16 +33,28 @@ std::vector<Value*> Node::operands() const {
 Graph::~Graph() {
   for (Node* node = head_; node != nullptr;) {
     Node* next = node->next;
-    for (Value* result : node->results) delete result;
-    delete node;
+    for (Value* result : node->results) values_.destroy(result);
+    nodes_.destroy(node);
     node = next;
   }
-  for (Value* value : inputs_) delete value;
-  for (Value* value : constants_) delete value;
+  for (Value* value : inputs_) values_.destroy(value);
+  for (Value* value : constants_) values_.destroy(value);
 }
 
-bool Graph::is_output(const Value* value) const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [&](const OutputSpec& o) { return o.value == value; });
+void Graph::add_output(OutputSpec output) {
+  if (output.value != nullptr) {
+    ++output.value->times_output;
+    output_places_[output.value].push_back(static_cast<uint32_t>(outputs_.size()));
+  }
+  outputs_.push_back(std::move(output));
+}
+
+void Graph::set_outputs(std::vector<OutputSpec> outputs) {
+  for (const OutputSpec& output : outputs_)
+    if (output.value != nullptr) output.value->times_output = 0;
+  outputs_.clear();
+  output_places_.clear();
+  for (OutputSpec& output : outputs) add_output(std::move(output));
 }
 
 std::string Graph::unique_name(std::string wish) {
@@ -61,7 +74,7 @@ void Graph::rename(Value* value, std::string wish) {
 }
 
 Value* Graph::add_input(std::string name, Type type) {
-  auto* value = new Value();
+  Value* value = values_.make();
   value->name = unique_name(std::move(name));
   value->type = std::move(type);
   value->index = static_cast<uint32_t>(inputs_.size());
@@ -72,7 +85,7 @@ Value* Graph::add_input(std::string name, Type type) {
 Value* Graph::constant_value(const Constant* constant) {
   const auto [at, fresh] = constant_values_.try_emplace(constant, nullptr);
   if (!fresh) return at->second;
-  auto* value = new Value();
+  Value* value = values_.make();
   value->name = unique_name(constant->name);
   value->type = constant->type();
   value->constant = constant;
@@ -81,18 +94,27 @@ Value* Graph::constant_value(const Constant* constant) {
   return value;
 }
 
-void Graph::add_uses(Node* node, const Arg& arg) {
-  for_each_value(arg, [&](Value* value) { value->users.push_back(node); });
+namespace {
+template <class F>
+void for_each_use(Node* node, size_t index, F&& f) {
+  const Arg& arg = node->args[index];
+  const auto place = static_cast<uint32_t>(index);
+  if (const auto* value = std::get_if<Value*>(&arg)) {
+    f(*value, Use{node, place, 0});
+  } else if (const auto* list = std::get_if<ValueList>(&arg)) {
+    for (size_t i = 0; i < list->size(); ++i)
+      if ((*list)[i] != nullptr) f((*list)[i], Use{node, place, static_cast<uint32_t>(i)});
+  }
+}
+}  // namespace
+
+void Graph::add_uses(Node* node, size_t index) {
+  for_each_use(node, index, [](Value* value, const Use& use) { value->users.add(use); });
 }
 
-void Graph::drop_uses(Node* node, const Arg& arg) {
-  for_each_value(arg, [&](Value* value) {
-    // The latest entries are the likeliest: search from the back.
-    auto& users = value->users;
-    const auto at = std::find(users.rbegin(), users.rend(), node);
-    EL_CHECK(at != users.rend(), "a use that is not in the users of %" + value->name);
-    *at = users.back();
-    users.pop_back();
+void Graph::drop_uses(Node* node, size_t index) {
+  for_each_use(node, index, [](Value* value, const Use& use) {
+    EL_CHECK(value->users.remove(use), "a use that is not in the users of %" + value->name);
   });
 }
 
@@ -127,19 +149,19 @@ void Graph::renumber() {
 
 Node* Graph::insert(const Op* op, std::vector<Arg> args, std::vector<Type> result_types, Node* before,
                     std::vector<std::string> names) {
-  auto* node = new Node();
+  Node* node = nodes_.make();
   node->op = op;
   node->args = std::move(args);
   node->graph = this;
   for (size_t i = 0; i < result_types.size(); ++i) {
-    auto* value = new Value();
+    Value* value = values_.make();
     value->name = unique_name(i < names.size() && !names[i].empty() ? std::move(names[i]) : op->base);
     value->type = std::move(result_types[i]);
     value->producer = node;
     value->index = static_cast<uint32_t>(i);
     node->results.push_back(value);
   }
-  for (const Arg& arg : node->args) add_uses(node, arg);
+  for (size_t i = 0; i < node->args.size(); ++i) add_uses(node, i);
   link(node, before);
   return node;
 }
@@ -147,39 +169,40 @@ Node* Graph::insert(const Op* op, std::vector<Arg> args, std::vector<Type> resul
 void Graph::erase(Node* node) {
   for (Value* result : node->results)
     EL_CHECK(result->users.empty() && !is_output(result), "erasing %" + result->name + ", which is used");
-  for (const Arg& arg : node->args) drop_uses(node, arg);
+  for (size_t i = 0; i < node->args.size(); ++i) drop_uses(node, i);
   unlink(node);
   for (Value* result : node->results) {
     names_.erase(result->name);
-    delete result;
+    values_.destroy(result);
   }
-  delete node;
+  nodes_.destroy(node);
 }
 
 void Graph::set_arg(Node* node, size_t index, Arg arg) {
-  drop_uses(node, node->args.at(index));
+  EL_CHECK(index < node->args.size(), "an argument that the node does not have");
+  drop_uses(node, index);
   node->args[index] = std::move(arg);
-  add_uses(node, node->args[index]);
+  add_uses(node, index);
 }
 
 void Graph::replace_uses(Value* from, Value* to) {
   if (from == to) return;
-  std::vector<Node*> users = std::move(from->users);
-  from->users.clear();
-  for (Node* user : users) to->users.push_back(user);
-  std::sort(users.begin(), users.end());
-  users.erase(std::unique(users.begin(), users.end()), users.end());
-  for (Node* user : users) {
-    for (Arg& arg : user->args) {
-      if (auto* value = std::get_if<Value*>(&arg)) {
-        if (*value == from) *value = to;
-      } else if (auto* list = std::get_if<ValueList>(&arg)) {
-        std::replace(list->begin(), list->end(), from, to);
-      }
+  for (const Use& use : from->users.take()) {
+    Arg& arg = use.node->args[use.arg];
+    if (auto* value = std::get_if<Value*>(&arg)) {
+      *value = to;
+    } else {
+      std::get<ValueList>(arg)[use.item] = to;
     }
+    to->users.add(use);
   }
-  for (OutputSpec& output : outputs_)
-    if (output.value == from) output.value = to;
+  if (from->times_output == 0) return;
+  std::vector<uint32_t> places = std::move(output_places_.at(from));
+  output_places_.erase(from);
+  for (const uint32_t place : places) outputs_[place].value = to;
+  to->times_output += std::exchange(from->times_output, 0);
+  std::vector<uint32_t>& all = output_places_[to];
+  all.insert(all.end(), places.begin(), places.end());
 }
 
 void Graph::move_before(Node* node, Node* before) {
@@ -189,36 +212,43 @@ void Graph::move_before(Node* node, Node* before) {
 }
 
 void Graph::remove_unused_constants() {
-  std::unordered_set<const Value*> outputs;
-  for (const OutputSpec& output : outputs_) outputs.insert(output.value);
   std::vector<Value*> kept;
   for (Value* value : constants_) {
-    if (!value->users.empty() || outputs.contains(value)) {
+    if (!value->users.empty() || is_output(value)) {
       kept.push_back(value);
       continue;
     }
     constant_values_.erase(value->constant);
     names_.erase(value->name);
-    delete value;
+    values_.destroy(value);
   }
   constants_ = std::move(kept);
 }
 
 void Graph::set_inputs(std::vector<Value*> inputs) {
+  const std::unordered_set<const Value*> kept(inputs.begin(), inputs.end());
   for (Value* value : inputs_) {
-    if (std::find(inputs.begin(), inputs.end(), value) != inputs.end()) continue;
+    if (kept.contains(value)) continue;
     EL_CHECK(value->users.empty() && !is_output(value), "dropping input %" + value->name + ", which is used");
     names_.erase(value->name);
-    delete value;
+    values_.destroy(value);
   }
   inputs_ = std::move(inputs);
   for (size_t i = 0; i < inputs_.size(); ++i) inputs_[i]->index = static_cast<uint32_t>(i);
 }
 
+std::string Program::unique_constant_name(const std::string& wish) {
+  if (!by_name_.contains(wish)) return wish;
+  // The counter keeps this linear over many equal wishes.
+  for (uint32_t& number = last_number_[wish];;) {
+    std::string name = wish + "_" + std::to_string(++number);
+    if (!by_name_.contains(name)) return name;
+  }
+}
+
 Constant* Program::add_constant(std::string name, TensorData data, bool is_mutable) {
   if (name.empty()) name = "const";
-  std::string unique = name;
-  for (uint32_t i = 1; by_name_.contains(unique); ++i) unique = name + "_" + std::to_string(i);
+  std::string unique = unique_constant_name(name);
   auto constant = std::make_unique<Constant>();
   constant->name = unique;
   constant->data = std::move(data);
@@ -245,9 +275,8 @@ void Program::absorb(Program&& other) {
     methods.push_back(std::move(graph));
   }
   for (auto& constant : other.constants) {
-    const std::string wish = constant->name;
-    for (uint32_t i = 1; !by_name_.emplace(constant->name, constant.get()).second; ++i)
-      constant->name = wish + "_" + std::to_string(i);
+    constant->name = unique_constant_name(constant->name);
+    by_name_.emplace(constant->name, constant.get());
     constants.push_back(std::move(constant));
   }
   for (auto& delegate : other.delegates) {
@@ -277,6 +306,7 @@ void Program::remove_unused_constants() {
   std::erase_if(constants, [&](const std::unique_ptr<Constant>& constant) {
     if (used.contains(constant.get())) return false;
     by_name_.erase(constant->name);
+    last_number_.clear();
     return true;
   });
 }

@@ -19,7 +19,9 @@
 #include "base/tensor_data.h"
 #include "ir/arg.h"
 #include "ir/op.h"
+#include "ir/pool.h"
 #include "ir/type.h"
+#include "ir/users.h"
 
 namespace edgelift::ir {
 
@@ -60,6 +62,7 @@ class Value {
   Type type;
   Node* producer = nullptr;            // null for inputs and constants
   uint32_t index = 0;                  // which result of producer, or which input
+  uint32_t times_output = 0;           // as how many of the graph's outputs; kept by Graph
   const Constant* constant = nullptr;  // the value is this constant
   SymbolPtr symbol;                    // kind Int: the symbol that stands for it in SymInts
   // Inputs that are no tensors: the number, flag or text that was fixed at export (the runtime takes no other). The
@@ -68,8 +71,7 @@ class Value {
   // Strides in elements that eager PyTorch gave the value, from the archive's tensor_values; empty when row-major or
   // not known. Only to_edge reads them, to tell whether reshape, contiguous and to returned a view.
   std::vector<SymInt> strides;
-  // One entry for each use as an operand, in no particular order. Uses as graph outputs are not in it.
-  std::vector<Node*> users;
+  Users users;  // as an operand; not as an output of the graph
 
   bool is_input() const { return producer == nullptr && constant == nullptr; }
   bool is_constant() const { return constant != nullptr; }
@@ -113,7 +115,6 @@ class Graph {
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
   const std::vector<Value*>& inputs() const { return inputs_; }
-  std::vector<OutputSpec>& outputs() { return outputs_; }
   const std::vector<OutputSpec>& outputs() const { return outputs_; }
   // The values of constants that this graph mentions, in order of first mention.
   const std::vector<Value*>& constants() const { return constants_; }
@@ -130,7 +131,7 @@ class Graph {
       n = next;
     }
   }
-  bool is_output(const Value* value) const;
+  static bool is_output(const Value* value) { return value->times_output != 0; }
 
   // Construction (importer, parser, rewriter only).
   Value* add_input(std::string name, Type type);
@@ -138,6 +139,8 @@ class Graph {
   // Appends before `before` (null: at the end). Results are made by the types; names are made unique.
   Node* insert(const Op* op, std::vector<Arg> args, std::vector<Type> result_types, Node* before,
                std::vector<std::string> names = {});
+  void add_output(OutputSpec output);
+  void set_outputs(std::vector<OutputSpec> outputs);
   void erase(Node* node);                           // no result may have users or be an output
   void set_arg(Node* node, size_t index, Arg arg);  // keeps users up to date
   void replace_uses(Value* from, Value* to);        // operands and outputs
@@ -151,17 +154,20 @@ class Graph {
  private:
   void link(Node* node, Node* before);
   void unlink(Node* node);
-  void add_uses(Node* node, const Arg& arg);
-  void drop_uses(Node* node, const Arg& arg);
+  void add_uses(Node* node, size_t index);
+  void drop_uses(Node* node, size_t index);
 
   std::string name_;
   std::vector<Value*> inputs_, constants_;
   std::vector<OutputSpec> outputs_;
+  std::unordered_map<const Value*, std::vector<uint32_t>> output_places_;  // where in outputs_
   std::unordered_map<const Constant*, Value*> constant_values_;
   std::unordered_map<std::string, uint32_t> names_;
   Node* head_ = nullptr;
   Node* tail_ = nullptr;
   size_t node_count_ = 0;
+  Pool<Node> nodes_;
+  Pool<Value> values_;
 };
 
 struct Delegate {
@@ -189,7 +195,10 @@ struct Program {
   void absorb(Program&& other);
 
  private:
+  std::string unique_constant_name(const std::string& wish);
+
   std::unordered_map<std::string, Constant*> by_name_;
+  std::unordered_map<std::string, uint32_t> last_number_;  // wish_N: no lower N is free
 };
 
 }  // namespace edgelift::ir

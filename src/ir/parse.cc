@@ -726,7 +726,7 @@ class Parser {
                            output.value->type.str()));
         ++user;
       }
-      graph_->outputs().push_back(std::move(output));
+      graph_->add_output(std::move(output));
     } while (accept(","));
     if (!declared.empty() && declared.size() != user)
       fail(fmt::format("{} outputs are declared, {} returned", declared.size(), user));

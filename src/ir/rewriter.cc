@@ -133,14 +133,12 @@ void Rewriter::erase_dead(Node* node) {
 }
 
 bool Rewriter::remove_dead_code() {
-  std::unordered_set<const Value*> outputs;
-  for (const OutputSpec& output : graph_.outputs()) outputs.insert(output.value);
   bool changed = false;
   for (Node* node = graph_.last(); node != nullptr;) {
     Node* prev = node->prev;
     bool used = ops_.has_effect(*node->op);
     for (const Value* result : node->results)
-      used = used || !result->users.empty() || outputs.contains(result) || result->symbol != nullptr;
+      used = used || !result->users.empty() || graph_.is_output(result) || result->symbol != nullptr;
     if (!used) {
       graph_.erase(node);
       changed = true;

@@ -23,6 +23,7 @@ class Verifier {
     defined_.clear();
     names_.clear();
     uses_.clear();
+    outputs_.clear();
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const Value* input = graph.inputs()[i];
       if (input->index != i) return fail(nullptr, "input %" + input->name + " has a wrong index");
@@ -44,7 +45,10 @@ class Verifier {
       EL_TRY_OK(node(*n, delegate_body));
     }
     if (count != graph.node_count()) return fail(nullptr, "the node count is wrong");
-    for (const OutputSpec& output : graph.outputs()) EL_TRY_OK(this->output(output));
+    for (const OutputSpec& output : graph.outputs()) {
+      if (output.value != nullptr) ++outputs_[output.value];
+      EL_TRY_OK(this->output(output));
+    }
     return users();
   }
 
@@ -206,6 +210,9 @@ class Verifier {
       const auto at = uses_.find(value);
       const bool same = at == uses_.end() ? listed.empty() : listed == at->second;
       if (!same) return fail(nullptr, "the users of %" + value->name + " are not its uses");
+      const auto outputs = outputs_.find(value);
+      if (value->times_output != (outputs == outputs_.end() ? 0 : outputs->second))
+        return fail(nullptr, "%" + value->name + " is not as many outputs as it says");
     }
     return Ok{};
   }
@@ -217,6 +224,7 @@ class Verifier {
   std::unordered_set<const Value*> defined_;
   std::unordered_set<std::string_view> names_;
   std::unordered_map<const Value*, std::map<const Node*, size_t>> uses_;
+  std::unordered_map<const Value*, uint32_t> outputs_;
 };
 
 }  // namespace

@@ -55,7 +55,6 @@ class DelegateMaker {
 
  private:
   Status build(const std::vector<ir::Node*>& nodes) {
-    const std::unordered_set<const ir::Node*> inside(nodes.begin(), nodes.end());
     ops::XnnBuilder builder;
     outputs_.clear();
     for (const ir::Node* node : nodes) {
@@ -65,7 +64,7 @@ class DelegateMaker {
       for (ir::Value* result : node->results) {
         const bool leaves = graph_outputs_.contains(result) ||
                             std::any_of(result->users.begin(), result->users.end(),
-                                        [&](const ir::Node* user) { return !inside.contains(user); });
+                                        [&](const ir::Node* user) { return user->partition != node->partition; });
         if (leaves) outputs_.push_back(result);
       }
     }
@@ -99,6 +98,7 @@ class DelegateMaker {
   std::unique_ptr<ir::Graph> make_body(const std::vector<ir::Node*>& nodes, const std::string& name) {
     auto body = std::make_unique<ir::Graph>(name);
     std::unordered_map<const ir::Value*, ir::Value*> map;
+    map.reserve(operands_.size() + nodes.size());
     for (const ir::Value* operand : operands_) {
       ir::Value* input = body->add_input(operand->name, operand->type);
       if (!operand->is_constant() || operand->constant->is_mutable) map.emplace(operand, input);
@@ -128,7 +128,7 @@ class DelegateMaker {
     for (const ir::Value* output : outputs_) {
       ir::OutputSpec spec;
       spec.value = map.at(output);
-      body->outputs().push_back(spec);
+      body->add_output(spec);
     }
     return body;
   }

@@ -203,7 +203,7 @@ class Folder {
     for (const Root& root : computed_) {
       ir::OutputSpec output;
       output.value = copies.at(root.value);
-      graph->outputs().push_back(std::move(output));
+      graph->add_output(std::move(output));
     }
     small.methods.push_back(std::move(graph));
     auto values = context_.evaluate(small);

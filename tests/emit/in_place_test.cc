@@ -90,7 +90,7 @@ std::optional<Case> make_case(const ops::OpRecord& record, DType dtype, const st
       result.in_place_possible = true;
   ir::OutputSpec output;
   output.value = node->result();
-  graph.outputs().push_back(output);
+  graph.add_output(output);
   result.program.stage = ir::Stage::Edge;
   return result;
 }

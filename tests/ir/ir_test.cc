@@ -127,9 +127,71 @@ TEST(Rewriter, WrongTypesAreBugs) {
   EXPECT_THROW(rewriter.replace(graph.first()->result(), rewriter.scalar(DType::F32, 1.0)), Bug);
 }
 
+// A value that many nodes read, some of them several times, through every way of changing its uses.
+TEST(Graph, UsesOfAHub) {
+  Program program = must_parse(
+      "program {\n  fn forward(%x: f32[4], %y: f32[4]) -> f32[4] {\n    %a = relu %x : f32[4]\n    return %a\n  "
+      "}\n}\n");
+  Graph& graph = program.forward();
+  Rewriter rewriter(program, graph, ops::table());
+  Value *x = graph.inputs()[0], *y = graph.inputs()[1];
+  std::vector<Node*> nodes;
+  for (int i = 0; i < 300; ++i) {
+    Value* made =
+        i % 3 == 0 ? rewriter.make("cat", {ValueList{x, y, x}, SymInt(0)}) : rewriter.make("add.Tensor", {x, x});
+    nodes.push_back(made->producer);
+  }
+  EXPECT_EQ(x->users.size(), 601u);
+  for (size_t i = 0; i < nodes.size(); i += 2) rewriter.erase(nodes[i]);  // oldest first
+  ASSERT_TRUE(verify(program, ops::table()).ok());
+  EXPECT_EQ(x->users.size(), 301u);
+  rewriter.set_arg(nodes[1], "other", y);
+  rewriter.set_arg(nodes[3], "tensors", ValueList{y, x, y});
+  EXPECT_EQ(x->users.size(), 299u);
+  ASSERT_TRUE(verify(program, ops::table()).ok());
+  graph.replace_uses(x, y);
+  EXPECT_TRUE(x->users.empty());
+  ASSERT_TRUE(verify(program, ops::table()).ok());
+  for (size_t i = nodes.size() - 1; i < nodes.size(); i -= 2) rewriter.erase(nodes[i]);
+  EXPECT_EQ(y->users.size(), 1u);
+  EXPECT_TRUE(verify(program, ops::table()).ok());
+}
+
+TEST(Graph, OutputsFollowTheirValue) {
+  Program program = must_parse(
+      "program {\n  fn forward(%x: f32[4]) -> f32[4], f32[4], f32[4] {\n    %a = relu %x : f32[4]\n    %b = neg %x : "
+      "f32[4]\n    return %a, %b, %a\n  }\n}\n");
+  Graph& graph = program.forward();
+  Value *a = graph.first()->result(), *b = graph.last()->result();
+  EXPECT_EQ(a->times_output, 2u);
+  EXPECT_TRUE(graph.is_output(b));
+  graph.replace_uses(a, b);
+  EXPECT_FALSE(graph.is_output(a));
+  EXPECT_EQ(b->times_output, 3u);
+  for (const OutputSpec& output : graph.outputs()) EXPECT_EQ(output.value, b);
+  ASSERT_TRUE(verify(program, ops::table()).ok());
+  std::vector<OutputSpec> outputs = graph.outputs();
+  outputs.resize(1);
+  outputs[0].value = a;
+  graph.set_outputs(outputs);
+  EXPECT_EQ(b->times_output, 0u);
+  graph.replace_uses(a, b);  // once more, the other way round
+  EXPECT_EQ(graph.outputs()[0].value, b);
+  ASSERT_TRUE(verify(program, ops::table()).ok());
+}
+
+TEST(Verifier, FindsAWrongOutputCount) {
+  Program program = must_parse(kAttention);
+  program.forward().inputs()[0]->times_output = 1;
+  const Status status = verify(program, ops::table());
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("%q is not as many outputs as it says"), std::string::npos)
+      << status.error().message;
+}
+
 TEST(Verifier, FindsAWrongUsersList) {
   Program program = must_parse(kAttention);
-  program.forward().inputs()[0]->users.clear();
+  program.forward().inputs()[0]->users.take();
   const Status status = verify(program, ops::table());
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("the users of %q are not its uses"), std::string::npos)

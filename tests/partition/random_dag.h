@@ -60,7 +60,7 @@ inline RandomDag random_dag(uint32_t seed, int nodes, int percent_accepted, int 
   }
   ir::OutputSpec output;
   output.value = values.back();
-  graph.outputs().push_back(output);
+  graph.add_output(output);
   return dag;
 }
 
