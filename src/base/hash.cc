@@ -7,7 +7,9 @@
 
 namespace edgelift {
 
-std::string content_key(const TensorData& data) {
+namespace {
+
+XXH128_hash_t hash_of(const TensorData& data) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
   XXH3_128bits_reset(state.get());
   const auto dtype = static_cast<uint8_t>(data.dtype());
@@ -20,8 +22,16 @@ std::string content_key(const TensorData& data) {
     return Ok{};
   });
   (void)status;  // the sink above cannot fail
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
+  return XXH3_128bits_digest(state.get());
+}
+
+}  // namespace
+
+std::string content_key(const TensorData& data) {
+  const XXH128_hash_t hash = hash_of(data);
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
+
+uint64_t content_hash(const TensorData& data) { return hash_of(data).low64; }
 
 }  // namespace edgelift

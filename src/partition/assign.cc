@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/hash.h"
 #include "ops/xnn_builder.h"
 #include "partition/plan.h"
 
@@ -30,9 +31,12 @@ Facts facts_of(const ir::Node& node, const xnn::Graph& graph) {
   Facts facts;
   for (const xnn::Value& value : graph.values) {
     if (value.use == xnn::Use::Packed) facts.packed_bytes += static_cast<int64_t>(value.data.nbytes());
-    if (value.use == xnn::Use::Unpacked) ++facts.constant_operands;
+    if (value.use == xnn::Use::Unpacked)
+      facts.constant_operands.push_back(value.source != nullptr
+                                            ? static_cast<uint64_t>(reinterpret_cast<uintptr_t>(value.source))
+                                            : content_hash(value.data));
   }
-  facts.externs = static_cast<uint32_t>(graph.inputs.size() + node.results.size()) + facts.constant_operands;
+  facts.externs = static_cast<uint32_t>(graph.inputs.size() + node.results.size() + facts.constant_operands.size());
   for (const xnn::Node& made : graph.nodes) {
     switch (xnn::category(made.kind)) {
       case xnn::Category::Reshape:

@@ -73,7 +73,8 @@ std::vector<size_t> cut_by_externs(const Dag& dag, const std::vector<Facts>& fac
   std::vector<size_t> cuts;
   std::unordered_set<const ir::Value*> inputs;
   std::unordered_set<uint32_t> in_piece;
-  uint64_t outputs = 0, constants = 0;
+  std::unordered_set<uint64_t> constants;
+  uint64_t outputs = 0;
   size_t begin = 0, best = 0;
   for (size_t k = 0; k < nodes.size(); ++k) {
     const ir::Node& node = *dag.nodes[nodes[k]];
@@ -81,15 +82,15 @@ std::vector<size_t> cut_by_externs(const Dag& dag, const std::vector<Facts>& fac
       ir::for_each_value(arg, [&](const ir::Value* value) {
         if (value->producer != nullptr && in_piece.contains(static_cast<uint32_t>(dag.index_of(value->producer))))
           return;
-        inputs.insert(value);
+        if (!value->is_constant() || value->constant->is_mutable) inputs.insert(value);
       });
     }
     in_piece.insert(nodes[k]);
-    constants += facts[nodes[k]].constant_operands;
+    constants.insert(facts[nodes[k]].constant_operands.begin(), facts[nodes[k]].constant_operands.end());
     bool leaves = dag.is_output[nodes[k]];
     for (const uint32_t u : dag.succs_of(nodes[k])) leaves = leaves || partition[u] != partition[nodes[k]];
     if (leaves) outputs += node.results.size();
-    const uint64_t now = inputs.size() + constants + outputs;
+    const uint64_t now = inputs.size() + constants.size() + outputs;
     if (now + live[k + 1] <= kMaxExterns) best = k + 1;
     if (now > kMaxExterns && best > begin) {
       cuts.push_back(best);
@@ -97,7 +98,8 @@ std::vector<size_t> cut_by_externs(const Dag& dag, const std::vector<Facts>& fac
       k = best - 1;  // the next piece starts at best
       inputs.clear();
       in_piece.clear();
-      outputs = constants = 0;
+      constants.clear();
+      outputs = 0;
     }
   }
   return cuts;

@@ -46,9 +46,10 @@ std::vector<uint32_t> schedule(const Dag& dag, std::vector<int32_t>& partition);
 
 // What a trial lowering tells of an accepted node.
 struct Facts {
-  int64_t packed_bytes = 0;        // constants that the delegate would hold
-  uint32_t constant_operands = 0;  // unpacked constants, each an operand of the call
-  uint32_t externs = 0;            // operands and results that it would have in a delegate of its own
+  int64_t packed_bytes = 0;  // constants that the delegate would hold
+  // Unpacked constants, each an operand of the call: equal numbers are one operand.
+  std::vector<uint64_t> constant_operands;
+  uint32_t externs = 0;  // operands and results that it would have in a delegate of its own
   int64_t transposed_bytes = 0;
   bool computes = false;  // more than views, copies and transposes
 };

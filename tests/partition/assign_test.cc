@@ -207,9 +207,9 @@ TEST(Limits, ExternalValuesStayBelowTheRuntimesLimit) {
   const Dag dag = partition::make_dag(random.graph());
   std::vector<int32_t> partition = partition::assign_levels(dag, random.accepted);
   std::vector<partition::Facts> facts(dag.size());
-  for (auto& f : facts) {
-    f.constant_operands = 1;
-    f.externs = 4;
+  for (size_t i = 0; i < facts.size(); ++i) {
+    facts[i].constant_operands = {i};  // each its own
+    facts[i].externs = 4;
   }
   partition::limit_partitions(dag, facts, 0, partition);
   const auto members = members_of(partition);
@@ -226,6 +226,20 @@ TEST(Limits, ExternalValuesStayBelowTheRuntimesLimit) {
     EXPECT_LE(in.size() + out + set.size(), 4096u);
   }
   expect_schedule(dag, partition, partition::schedule(dag, partition));
+}
+
+// Many nodes, but few numbers and weights that the delegate takes into itself: nothing to split.
+TEST(Limits, EqualConstantsCountOnce) {
+  RandomDag random = random_dag(5, 9000, 100, 1, 3000);
+  const Dag dag = partition::make_dag(random.graph());
+  std::vector<int32_t> partition(dag.size(), 0);
+  std::vector<partition::Facts> facts(dag.size());
+  for (size_t i = 0; i < facts.size(); ++i) {
+    facts[i].constant_operands = {i % 7};
+    facts[i].externs = 4;
+  }
+  partition::limit_partitions(dag, facts, 0, partition);
+  EXPECT_EQ(members_of(partition).size(), 1u);
 }
 
 // A step that looks at all pairs of these nodes would not come back.
