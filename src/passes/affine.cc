@@ -12,8 +12,6 @@
 namespace edgelift::passes {
 namespace {
 
-constexpr int64_t kDefaultBudget = 64 << 20;
-
 bool any_not_zero(const ir::IntList& list) {
   return std::any_of(list.begin(), list.end(), [](const SymInt& n) { return !(n == SymInt(0)); });
 }
@@ -36,16 +34,21 @@ void set_bias(ir::Rewriter& rewriter, Layer& layer, const std::vector<double>& v
 
 }  // namespace
 
-WeightBudget::WeightBudget(const PassContext& context) {
+WeightBudget::WeightBudget(const PassContext& context, int64_t usual) {
   const std::string_view given = context.options.get("budget", "");
-  left_ = given.empty() ? kDefaultBudget : *parse_int(given);
+  left_ = given.empty() ? std::min(usual, kAllPasses - context.new_weight_bytes) : *parse_int(given);
 }
 
 bool WeightBudget::take(const std::vector<Layer>& layers, const ir::Node& node, PassContext& context) {
   int64_t bytes = 0;
   for (const Layer& layer : layers) bytes += static_cast<int64_t>(layer.weight_data.nbytes());
+  return take(bytes, node, context);
+}
+
+bool WeightBudget::take(int64_t bytes, const ir::Node& node, PassContext& context) {
   if (bytes <= left_) {
     left_ -= bytes;
+    context.new_weight_bytes += bytes;
     return true;
   }
   context.declined(node, "it would copy " + human_bytes(static_cast<uint64_t>(bytes)) +

@@ -24,13 +24,16 @@ struct Layer {
   bool shares_weight = false;  // the weight has other users: a changed copy makes the file grow
 };
 
-// How many bytes of new weights a pass may make in all. Weights are views into the mapped file; a changed copy lives in
-// memory until the file is written, and what it saves at run time is one pass over an activation.
+// How many bytes of new weights a pass may make in all, and all passes together. Weights are views into the mapped
+// file; a changed copy lives in memory until the file is written, and what it saves at run time is one pass over an
+// activation.
 class WeightBudget {
  public:
-  explicit WeightBudget(const PassContext& context);
+  static constexpr int64_t kUsual = 64 << 20, kAllPasses = 200 << 20;
+  explicit WeightBudget(const PassContext& context, int64_t usual = kUsual);
   // Whether the layers' weights may be copied; if so they count. The reason goes to context.declined otherwise.
   bool take(const std::vector<Layer>& layers, const ir::Node& node, PassContext& context);
+  bool take(int64_t bytes, const ir::Node& node, PassContext& context);
 
  private:
   int64_t left_;

@@ -5,15 +5,19 @@
 // 2024, section 3). Exact but for the order of summation: 2e-6 of the output's range.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <unordered_set>
 
 #include "match/constant.h"
+#include "passes/affine.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
 #include "passes/weights.h"
 
 namespace edgelift::passes {
 namespace {
+
+constexpr int64_t kBudget = 160 << 20;  // a stream is centred whole or not at all
 
 // The x of sub(x, mean of x over the last dim), where the mean is a linear with one output and weights 1/C.
 Value* subtracted_mean(const ir::Node& node) {
@@ -41,12 +45,13 @@ class Stream {
   Stream(const ir::Graph& graph, int64_t channels) : graph_(graph), channels_(channels) {}
 
   // False if something else reads the stream, or something that cannot be centred is written into it.
-  bool grow(Value* start) {
+  bool grow(Value* start, const std::unordered_set<const Value*>& failed) {
     std::vector<Value*> work = {start};
     while (!work.empty()) {
       Value* value = work.back();
       work.pop_back();
       if (!members_.insert(value).second) continue;
+      if (failed.contains(value)) return false;
       if (!has_channels(value) || graph_.is_output(value) || value->is_input() || value->is_constant()) return false;
       if (!producer(*value, work) || !users(*value, work)) return false;
     }
@@ -57,6 +62,12 @@ class Stream {
   const std::vector<std::pair<ir::Node*, size_t>>& constants() const { return constants_; }
   const std::vector<ir::Node*>& subtractions() const { return subtractions_; }
   const std::unordered_set<Value*>& members() const { return members_; }
+  int64_t weight_bytes() const {
+    int64_t bytes = 0;
+    for (const ir::Node* linear : linears_)
+      bytes += static_cast<int64_t>(ops::Call(*linear).tensor("weight")->constant->data.nbytes());
+    return bytes;
+  }
 
  private:
   bool has_channels(const Value* value) const {
@@ -118,8 +129,7 @@ class Stream {
   bool users(const Value& value, std::vector<Value*>& work) {
     for (ir::Node* user : value.users) {
       if (subtracted_mean(*user) == &value) {
-        if (std::find(subtractions_.begin(), subtractions_.end(), user) == subtractions_.end())
-          subtractions_.push_back(user);
+        if (subtracting_.insert(user).second) subtractions_.push_back(user);
         continue;
       }
       const auto feeds_mean = [&](const Value* mean) {
@@ -136,32 +146,44 @@ class Stream {
   const ir::Graph& graph_;
   int64_t channels_;
   std::unordered_set<Value*> members_;
+  std::unordered_set<const ir::Node*> subtracting_;
   std::vector<ir::Node*> linears_, subtractions_;
   std::vector<std::pair<ir::Node*, size_t>> constants_;
 };
 
 // Without the mean over the first or the last dim; the sums in double, row by row.
 TensorData centred(const TensorData& data, bool first) {
-  std::vector<float> values = data.to_floats();
+  EL_CHECK(data.dtype() == DType::F32, "only float32 values are centred");
+  const TensorData packed = data.contiguous();
+  const auto count = static_cast<size_t>(packed.numel());
+  const std::shared_ptr<std::byte[]> bytes = uninitialised(count * sizeof(float));
+  const std::byte* const in = packed.bytes().data();
+  const auto read = [&](size_t i) {
+    float x = 0;
+    std::memcpy(&x, in + i * sizeof x, sizeof x);
+    return static_cast<double>(x);
+  };
+  const auto write = [&](size_t i, double value) {
+    const auto x = static_cast<float>(value);
+    std::memcpy(bytes.get() + i * sizeof x, &x, sizeof x);
+  };
   const auto n = static_cast<size_t>(first ? data.sizes().front() : data.sizes().back());
-  const size_t rest = n == 0 ? 0 : values.size() / n;
+  const size_t rest = n == 0 ? 0 : count / n;
   if (first) {
     std::vector<double> sums(rest, 0.0);
     for (size_t i = 0; i < n; ++i)
-      for (size_t g = 0; g < rest; ++g) sums[g] += static_cast<double>(values[i * rest + g]);
+      for (size_t g = 0; g < rest; ++g) sums[g] += read(i * rest + g);
     for (double& sum : sums) sum /= static_cast<double>(n);
     for (size_t i = 0; i < n; ++i)
-      for (size_t g = 0; g < rest; ++g)
-        values[i * rest + g] = static_cast<float>(static_cast<double>(values[i * rest + g]) - sums[g]);
+      for (size_t g = 0; g < rest; ++g) write(i * rest + g, read(i * rest + g) - sums[g]);
   } else {
     for (size_t g = 0; g < rest; ++g) {
       double sum = 0;
-      for (size_t i = 0; i < n; ++i) sum += static_cast<double>(values[g * n + i]);
-      for (size_t i = 0; i < n; ++i)
-        values[g * n + i] = static_cast<float>(static_cast<double>(values[g * n + i]) - sum / static_cast<double>(n));
+      for (size_t i = 0; i < n; ++i) sum += read(g * n + i);
+      for (size_t i = 0; i < n; ++i) write(g * n + i, read(g * n + i) - sum / static_cast<double>(n));
     }
   }
-  return TensorData::of(DType::F32, data.sizes(), values);
+  return adopt(DType::F32, data.sizes(), bytes);
 }
 
 void replace_constant(ir::Rewriter& rewriter, ir::Node& node, size_t index, bool first) {
@@ -182,6 +204,7 @@ void replace_constant(ir::Rewriter& rewriter, ir::Node& node, size_t index, bool
 
 Result<bool> center_residual(ir::Program& program, PassContext& context) {
   bool changed = false;
+  WeightBudget budget(context, kBudget);
   for (const auto& graph : program.methods) {
     std::unordered_set<const Value*> seen;
     std::vector<ir::Node*> subtractions;
@@ -193,13 +216,16 @@ Result<bool> center_residual(ir::Program& program, PassContext& context) {
     for (ir::Node* node : subtractions) {
       if (done.contains(node)) continue;
       Value* x = subtracted_mean(*node);
-      if (!seen.insert(x).second) continue;
+      if (seen.contains(x)) continue;
       Stream stream(*graph, x->type.sizes.back().value());
-      if (!stream.grow(x)) {
-        for (const Value* member : stream.members()) seen.insert(member);
+      // A value that was met before is part of a stream that cannot be centred, and so is this one then.
+      const bool whole = stream.grow(x, seen);
+      for (const Value* member : stream.members()) seen.insert(member);
+      if (!whole) {
         context.declined(*node, "what it normalises is read or written by more than sums, norms and linears");
         continue;
       }
+      if (!budget.take(stream.weight_bytes(), *node, context)) continue;
       for (ir::Node* linear : stream.linears()) {
         const auto& schema = linear->op->schema;
         replace_constant(rewriter, *linear, static_cast<size_t>(schema.index_of("weight")), true);

@@ -1,4 +1,5 @@
 // Computes equal things once: nodes with the same operator and the same arguments become one.
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -52,23 +53,33 @@ Result<bool> merge_duplicates(ir::Program& program, PassContext& context) {
   bool changed = false;
   for (const auto& graph : program.methods) {
     ir::Rewriter rewriter(program, *graph, context.ops);
-    // The order of buckets never matters: within one, the first of equal nodes stays.
-    std::unordered_map<size_t, std::vector<ir::Node*>> seen;
+    // The order of buckets never matters: within one, the first of equal nodes stays. Most hold one node.
+    struct Bucket {
+      ir::Node* first = nullptr;
+      std::vector<ir::Node*> rest;
+    };
+    std::unordered_map<size_t, Bucket> seen;
+    seen.reserve(graph->node_count());
     graph->each([&](ir::Node& node) {
       if (!mergeable(node, context.ops)) return;
       auto& bucket = seen[hash_of(node)];
-      for (ir::Node* earlier : bucket) {
-        if (!equal(*earlier, node)) continue;
-        bool both_outputs = false;
-        for (size_t i = 0; i < node.results.size(); ++i)
-          both_outputs = both_outputs || (graph->is_output(node.results[i]) && graph->is_output(earlier->results[i]));
-        if (both_outputs) continue;
-        for (size_t i = 0; i < node.results.size(); ++i) rewriter.replace(node.results[i], earlier->results[i]);
-        rewriter.erase(&node);
-        changed = true;
+      if (bucket.first == nullptr) {
+        bucket.first = &node;
         return;
       }
-      bucket.push_back(&node);
+      const auto merged_into = [&](ir::Node* earlier) {
+        if (!equal(*earlier, node)) return false;
+        for (size_t i = 0; i < node.results.size(); ++i)
+          if (graph->is_output(node.results[i]) && graph->is_output(earlier->results[i])) return false;
+        for (size_t i = 0; i < node.results.size(); ++i) rewriter.replace(node.results[i], earlier->results[i]);
+        rewriter.erase(&node);
+        return true;
+      };
+      if (merged_into(bucket.first) || std::any_of(bucket.rest.begin(), bucket.rest.end(), merged_into)) {
+        changed = true;
+      } else {
+        bucket.rest.push_back(&node);
+      }
     });
   }
   return changed;

@@ -33,7 +33,8 @@ struct PassContext {
   // Names of the passes that run after this one in the pipeline (lift-scalars asks whether a later stage consumes
   // SDPA).
   std::vector<std::string> later;
-  std::string pass;  // name of the running pass, set by run_passes
+  std::string pass;              // name of the running pass, set by run_passes
+  int64_t new_weight_bytes = 0;  // weights that all passes so far have copied: see WeightBudget
   // Why a pass declined, for explain: node and one sentence.
   std::function<void(const ir::Node&, std::string)> declined = [](const ir::Node&, std::string) {};
 };

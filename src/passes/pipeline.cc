@@ -33,7 +33,7 @@ constexpr PassInfo kPasses[] = {
      "keep-sdpa=auto|always|never inexact-f16=no|yes"},
     {"lift-layer-norm", "writes layer norm and RMS norm in the delegate's operators", lift_layer_norm},
     {"center-residual", "takes the mean that layer norms subtract out of the weights that write a residual stream",
-     center_residual},
+     center_residual, "budget=BYTES"},
     {"lift-group-norm", "writes group norm and instance norm in the delegate's operators", lift_group_norm},
     {"lift-batch-norm", "writes a lone batch norm as a multiplication and an addition", lift_batch_norm},
     {"lift-select", "writes select, unbind, split, chunk and strided slices as slices and reshapes", lift_select},

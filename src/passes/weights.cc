@@ -6,6 +6,20 @@
 #include "base/check.h"
 
 namespace edgelift::passes {
+
+std::shared_ptr<std::byte[]> uninitialised(size_t bytes) { return std::make_shared_for_overwrite<std::byte[]>(bytes); }
+
+TensorData adopt(DType dtype, const std::vector<int64_t>& sizes, const std::shared_ptr<std::byte[]>& bytes) {
+  int64_t count = 1;
+  for (const int64_t size : sizes) count *= size;
+  return {dtype,
+          sizes,
+          contiguous_strides(sizes),
+          0,
+          std::span<const std::byte>(bytes.get(), static_cast<size_t>(count) * byte_size(dtype)),
+          bytes};
+}
+
 namespace {
 
 using Pair = double __attribute__((vector_size(16)));  // of GCC and clang
@@ -18,9 +32,9 @@ TensorData mapped(const TensorData& weight, size_t width, F&& factor_of) {
   const auto count = static_cast<size_t>(packed.numel());
   const size_t rows = width == 0 ? 0 : count / width;
   if (weight.dtype() == DType::F32) {
-    std::vector<std::byte> bytes(count * sizeof(float));
+    const std::shared_ptr<std::byte[]> bytes = uninitialised(count * sizeof(float));
     const std::byte* in = packed.bytes().data();
-    std::byte* out = bytes.data();
+    std::byte* out = bytes.get();
     for (size_t row = 0; row < rows; ++row) {
       for (size_t column = 0; column < width; ++column, in += sizeof(float), out += sizeof(float)) {
         float x;
@@ -29,7 +43,7 @@ TensorData mapped(const TensorData& weight, size_t width, F&& factor_of) {
         std::memcpy(out, &y, sizeof y);
       }
     }
-    return TensorData::own(DType::F32, weight.sizes(), std::move(bytes));
+    return adopt(DType::F32, weight.sizes(), bytes);
   }
   std::vector<double> values = packed.to_doubles();
   for (size_t row = 0, i = 0; row < rows; ++row)

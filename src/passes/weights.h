@@ -1,12 +1,18 @@
 // Arithmetic on weights, in double, rounded once.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/tensor_data.h"
 
 namespace edgelift::passes {
+
+// Memory for new weights that is written once, not cleared first, and the constant over it.
+std::shared_ptr<std::byte[]> uninitialised(size_t bytes);
+TensorData adopt(DType dtype, const std::vector<int64_t>& sizes, const std::shared_ptr<std::byte[]>& bytes);
 
 // Rows of a filter [out, ...] times one factor each; columns of a filter [out, in] times one factor each.
 TensorData scale_rows(const TensorData& weight, const std::vector<double>& factors);
