@@ -10,7 +10,8 @@
 namespace edgelift::emit {
 namespace {
 
-constexpr uint64_t kMaxPairs = 20'000'000;
+// Of blocks that live at the same time, more than any model has; beyond it the placing in time is good enough.
+constexpr uint64_t kMaxPairs = 1'000'000, kMaxPairsABlock = 64;
 constexpr size_t kTryAllOrders = 20'000;
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment; }
@@ -206,7 +207,7 @@ uint64_t lower_bound(const std::vector<Block>& blocks) {
 uint64_t plan_memory(std::vector<Block>& blocks) {
   for (const Block& block : blocks) EL_CHECK(block.first <= block.last, "span of a memory block");
   if (blocks.empty()) return 0;
-  if (count_pairs(blocks) > kMaxPairs) return place_in_time(blocks);
+  if (count_pairs(blocks) > kMaxPairs + kMaxPairsABlock * blocks.size()) return place_in_time(blocks);
   const Greedy greedy(blocks);
   std::vector<uint32_t> order(blocks.size());
   std::vector<uint64_t> offsets, best;
