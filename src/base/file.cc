@@ -47,6 +47,8 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path)
       return error;
     }
     file->bytes_ = {static_cast<const std::byte*>(at), size};
+    // Weights are read from front to back: without the advice a cold file comes in by small reads around each fault.
+    madvise(at, size, MADV_SEQUENTIAL);
   }
   ::close(fd);
   return std::shared_ptr<const MappedFile>(std::move(file));

@@ -6,6 +6,7 @@
 
 #include "base/numbers.h"
 #include "cli/common.h"
+#include "cli/heap.h"
 #include "runtime/bench.h"
 
 namespace edgelift::cli {
@@ -39,6 +40,7 @@ std::string top(const std::map<std::string, int>& counts, size_t most) {
 
 int run_lower(const LowerArgs& args) {
   const auto start = std::chrono::steady_clock::now();
+  use_large_pages();
   std::error_code ignored;
   if (std::filesystem::equivalent(args.model, args.output, ignored))
     return fail(usage_error(fmt::format("{}: the output would replace the model", args.output)));
