@@ -54,8 +54,8 @@ class Chooser {
     budget_ = 4000 + 60 * static_cast<int64_t>(graph_.nodes.size());
     for (int round = 0; round < 2; ++round) {
       const bool changed = spread_all();
-      const bool tuned = tune(true) | tune(false);
-      if (!changed && !tuned) break;
+      const bool forward = tune(true), backward = tune(false);
+      if (!changed && !forward && !backward) break;
     }
     return std::move(labels_);
   }

@@ -234,7 +234,7 @@ TEST(Malformed, Types) {
   expect_refused(base().graph([](Json& g) { g["tensor_values"]["x"]["sizes"][0]["as_int"] = -2; }),
                  {"\"x\"", "negative"});
   expect_refused(base().graph([](Json& g) {
-    for (int i : {0, 1}) g["tensor_values"]["x"]["sizes"][i]["as_int"] = int64_t{1} << 40;
+    for (const size_t i : {0, 1}) g["tensor_values"]["x"]["sizes"][i]["as_int"] = int64_t{1} << 40;
   }),
                  {"\"x\"", "more elements than memory"});
   expect_refused(base().graph([](Json& g) {
