@@ -1000,6 +1000,145 @@ def lstm():
     return Net(), (tokens(1000, 24),)
 
 
+# ---------------------------------------------------------------- kinds that once left something outside
+
+
+@model(slim=True)
+def poolformer_v2():
+    """Group norms over whole images, averages without their centre, squared relu."""
+    from timm.models.metaformer import MetaFormer, Pooling, StarReLU
+
+    return MetaFormer(depths=(1, 1), dims=(8, 12), token_mixers=Pooling, mlp_act=StarReLU, res_scale_init_values=None, num_classes=5,
+                      use_mlp_head=False), image(64)
+
+
+@model(slim=True)
+def volo():
+    """Outlook attention: unfold, weights for every window, fold."""
+    from timm.models.volo import VOLO
+
+    return VOLO(layers=(1, 1), img_size=32, num_classes=5, patch_size=8, stem_hidden_dim=8, embed_dims=(16, 24), num_heads=(2, 2),
+                downsamples=(True, False), outlook_attention=(True, False), use_aux_head=False), image(32)
+
+
+@model(slim=True)
+def fractional_upsampling():
+    """A gate computed at a third of the size and taken back by the nearest element (ghostnet v2); a pyramid of odd sizes."""
+
+    class Gate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem, self.gate = nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=8)
+            self.up = nn.Conv2d(8, 4, 1)
+
+        def forward(self, x):
+            x = F.relu(self.stem(x))
+            small = torch.sigmoid(self.gate(F.avg_pool2d(x, 2)))
+            x = x * F.interpolate(small, size=x.shape[-2:], mode="nearest")
+            coarse = self.up(F.max_pool2d(x, 1, 2))
+            return F.interpolate(coarse, size=(13, 7), mode="nearest"), F.adaptive_avg_pool2d(x, (3, 4)), coarse
+
+    return Gate(), image(15)
+
+
+@model(slim=True)
+def detr_decoder():
+    """Queries are parameters, so that the first self-attention depends on constants alone."""
+
+    class Decoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query = nn.Parameter(torch.randn(5, 16))
+            self.backbone = nn.Conv2d(3, 16, 8, 8)
+            self.own, self.cross = (nn.MultiheadAttention(16, 2, batch_first=True) for _ in range(2))
+            self.norm, self.norm2 = nn.LayerNorm(16), nn.LayerNorm(16)
+            self.boxes = nn.Linear(16, 4)
+
+        def forward(self, x):
+            memory = self.backbone(x).flatten(2).transpose(1, 2)
+            position = self.query.expand(x.shape[0], -1, -1)
+            y = torch.zeros_like(position)
+            y = self.norm(y + self.own(y + position, y + position, y, need_weights=False)[0])
+            y = self.norm2(y + self.cross(y + position, memory, memory, need_weights=False)[0])
+            return self.boxes(y).sigmoid()
+
+    return Decoder(), image()
+
+
+@model(slim=True)
+def lstm_dynamic_batch():
+    class Tagger(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.head = nn.LSTM(6, 8, 2, batch_first=True), nn.Linear(8, 3)
+
+        def forward(self, x):
+            y, (h, _) = self.lstm(x)
+            return self.head(y), h
+
+    return (Tagger(), (torch.randn(2, 4, 6),),
+            {"dynamic_shapes": ({0: torch.export.Dim("batch", min=1, max=6)},), "steps": ((torch.randn(5, 4, 6),),), "dynamic": {"batch": [1, 6]}})
+
+
+@model(slim=True)
+def rwkv_loop():
+    """A recurrence written as a loop that fills its result."""
+
+    class Loop(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.key, self.value, self.gate = (nn.Linear(8, 8) for _ in range(3))
+            self.decay = nn.Parameter(torch.rand(8))
+
+        def forward(self, x):
+            k, v, r = self.key(x), self.value(x), torch.sigmoid(self.gate(x))
+            out, num, den = torch.zeros_like(v), torch.zeros(x.shape[0], 8), torch.zeros(x.shape[0], 8)
+            for t in range(x.shape[1]):
+                e = torch.exp(k[:, t])
+                num, den = torch.exp(-self.decay) * num + e * v[:, t], torch.exp(-self.decay) * den + e
+                out[:, t] = num / den
+            return r * out
+
+    return Loop(), (torch.randn(2, 6, 8),)
+
+
+@model(slim=True)
+def fnet():
+    """Tokens mixed by a Fourier transform of two dims."""
+
+    class Mixer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.inner, self.outer = nn.LayerNorm(16), nn.Linear(16, 32), nn.Linear(32, 16)
+
+        def forward(self, x):
+            x = self.norm(x + torch.fft.fftn(x, dim=(1, 2)).real)
+            return x + self.outer(F.gelu(self.inner(x)))
+
+    return Mixer(), (torch.randn(1, 6, 16),)
+
+
+@model(slim=True)
+def causal_dynamic():
+    """Causal attention, its mask and its length known at run time only; the mean of the tokens that a mask keeps."""
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.qkv, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+
+        def forward(self, x, keep):
+            b, t, _ = x.shape
+            q, k, v = self.qkv(x).view(b, t, 3, 2, 8).permute(2, 0, 3, 1, 4).unbind(0)
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(b, t, 16)
+            y = self.out(y)
+            return y, (y * keep.unsqueeze(-1)).sum(1) / keep.sum(1, keepdim=True).clamp(min=1)
+
+    t = torch.export.Dim("t", min=2, max=16)
+    return (Block(), (torch.randn(1, 6, 16), torch.tensor([[1.0, 1, 1, 1, 0, 0]])),
+            {"dynamic_shapes": ({1: t}, {1: t}), "steps": ((torch.randn(1, 9, 16), torch.ones(1, 9)),), "dynamic": {"t": [2, 16]}})
+
+
 # ----------------------------------------------------------------
 
 
@@ -1018,7 +1157,7 @@ def main():
     torch.set_num_threads(1)
     table, out = (FULL, options.full) if options.full else (MODELS, options.out)
     failed = []
-    for name, (build, _) in table.items():
+    for name, (build, options_of) in table.items():
         if not re.search(options.only, name):
             continue
         if options.list:
@@ -1030,6 +1169,7 @@ def main():
         module, args, more = built if len(built) == 3 else (*built, {})
         rc.randomise(module)
         by_name = more.pop("by_name", None)
+        more = {**options_of, **more}
         if by_name:
             module = ByName(module, by_name)
         folder = os.path.join(out, name)

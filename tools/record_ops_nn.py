@@ -242,6 +242,9 @@ case("embedding", "positions", mod(lambda: PositionSum()), I(0, 6, 2, 3), forms=
 for _mode in ("sum", "mean", "max"):
     case("embedding", f"bag_{_mode}", mod(nn.EmbeddingBag, 6, 4, mode=_mode), I(0, 6, 2, 3), note="no kernel: to be refused or decomposed")
 
+    if _mode != "max":
+        case("embedding", f"bag_{_mode}_offsets_padding", mod(nn.EmbeddingBag, 6, 4, mode=_mode, padding_idx=2), V([1, 2, 4, 2, 2, 5]), V([0, 3]), forms="tfc")
+
 
 class PositionSum(nn.Module):
     def __init__(self):

@@ -203,6 +203,8 @@ case("fft", "rfft_norm", lambda x: torch.view_as_real(torch.fft.rfft(x, norm="or
 case("fft", "rfft_abs", lambda x: torch.fft.rfft(x).abs(), R(2, 8))
 case("fft", "rfft_irfft", lambda x: torch.fft.irfft(torch.fft.rfft(x), n=8), R(2, 8), forms="tc")
 case("fft", "rfft2", lambda x: torch.view_as_real(torch.fft.rfft2(x)), R(4, 4))
+case("fft", "fftn", lambda x: torch.fft.fftn(x, dim=(1, 2)).real, R(2, 3, 4))
+case("fft", "fft_twice", lambda x: torch.fft.fft(torch.fft.fft(x, dim=-1), dim=-2).real, R(1, 3, 4), note="the second is of complex numbers")
 case("fft", "complex_output", lambda x: torch.fft.rfft(x), R(8), note="a complex output")
 case("fft", "stft", lambda x, w: torch.view_as_real(torch.stft(x, 8, 4, window=w, return_complex=True)), R(1, 32), U(0, 1, 8), forms="tc")
 case("fft", "view_as_complex", lambda x: torch.view_as_real(torch.view_as_complex(x) * torch.view_as_complex(x)), R(3, 2), note="rotary embedding in complex form")

@@ -115,11 +115,18 @@ Result<bool> embedding_bag(Builder& b) {
   Value* indices = b.in("indices");
   Value* offsets = b.in("offsets");
   if (mode == 2) return b.refuse("takes the maximum of each bag, for which edgelift has no form");
-  if (has_arg(b, "padding_idx") && !ir::is_none(b.arg("padding_idx")))
-    return b.refuse("leaves a padding index out, for which edgelift has no form");
+  // The operators behind it write -1 for none.
+  Value* counts = nullptr;  // [indices, 1] i64: 0 for those that are left out
+  if (has_arg(b, "padding_idx") && !ir::is_none(b.arg("padding_idx"))) {
+    int64_t padding = b.integer("padding_idx");
+    const bool inner = b.base().starts_with("_");
+    if (padding < 0 && !inner && b.size(weight, 0).is_const()) padding += b.size(weight, 0).value();
+    if (padding >= 0) counts = b.unsqueeze(b.cast(b.make("ne.Scalar", {indices, SymInt(padding)}), DType::I64), 1);
+  }
   if (b.call.flag("include_last_offset")) offsets = b.slice(offsets, 0, SymInt(0), b.size(offsets, 0) - SymInt(1));
   Value* rows = b.make("embedding", {weight, indices});
   if (Value* scale = b.maybe("per_sample_weights")) rows = b.mul(rows, b.unsqueeze(scale, 1));
+  if (counts != nullptr) rows = b.mul(rows, b.cast(counts, b.dtype(rows)));
   Value* position = b.unsqueeze(b.arange(b.size(indices, 0)), 1);
   Value* started = b.make("le.Tensor", {b.unsqueeze(offsets, 0), position});
   Value* bag = b.sub(b.sum(started, {1}, false), SymInt(1));
@@ -128,6 +135,7 @@ Result<bool> embedding_bag(Builder& b) {
   Value* out = put(b, zeros, 0, bag, rows, true);
   if (mode == 1) {
     Value* own = b.make("eq.Tensor", {b.unsqueeze(bag, 0), b.unsqueeze(b.arange(bags), 1)});
+    if (counts != nullptr) own = b.mul(b.cast(own, DType::I64), b.unsqueeze(b.squeeze(counts, 1), 0));
     Value* count = b.clamp(b.sum(own, {1}, false), SymInt(1), Arg());
     out = b.div(out, b.cast(b.unsqueeze(count, 1), b.dtype(out)));
   }
@@ -365,6 +373,7 @@ constexpr Entry kEntries[] = {
     {"one_hot", one_hot},
     {"embedding_bag", embedding_bag},
     {"embedding_bag.padding_idx", embedding_bag},
+    {"_embedding_bag", embedding_bag},
     {"_embedding_bag_forward_only", embedding_bag},
     {"scatter.reduce", scatter_reduce},
     {"scatter.value_reduce", scatter_reduce},

@@ -158,6 +158,7 @@ constexpr OpDef kRows[] = {
     {"aten::arcsinh(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::asinh.out", kPointwise},
     {"aten::arctanh(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::atanh.out", kPointwise},
     {"aten::special_expm1(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::expm1.out", kPointwise},
+    {"aten::special_erfc(Tensor self) -> Tensor", infer_same_float, nullptr, {}, kPointwise},
     {"aten::special_erf(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::erf.out", kPointwise},
     {"aten::special_log1p(Tensor self) -> Tensor", infer_same_float, nullptr, "aten::log1p.out", kPointwise},
     {"aten::special_exp2(Tensor self) -> Tensor", infer_same_float, nullptr, {}, kPointwise},

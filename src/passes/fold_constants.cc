@@ -1,10 +1,14 @@
 // Computes at compile time what depends on constants alone (DESIGN.md 3.9). Views of constants become strided views of
-// the bytes; everything else runs on the runtime's own kernels, all of it in one call.
+// the bytes; everything else runs on the runtime's own kernels, all of it in one call, after
+// what has no kernel was decomposed.
 #include <algorithm>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/numbers.h"
+#include "edge/edge.h"
+#include "edge/table.h"
 #include "match/constant.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
@@ -39,9 +43,10 @@ bool pure(const ir::Node& node, const ir::OpTable& ops) {
   return true;
 }
 
+// By a kernel of the runtime, or by what it is decomposed into.
 bool runnable(const ir::Node& node) {
   const auto& record = ops::record(node);
-  return !record.kernel.empty() && ops::kernel_registered(record.kernel);
+  return (!record.kernel.empty() && ops::kernel_registered(record.kernel)) || edge::find_entry(node.op) != nullptr;
 }
 
 class Folder {
@@ -82,6 +87,12 @@ class Folder {
         if (found == leaf_bytes.end()) return;
         bytes += found->second;
       }
+      // What cannot be computed here is no constant for those who read it.
+      if (!runnable(node) && !(node.results.size() == 1 && match::as_constant(node.result()))) {
+        context_.declined(node,
+                          "it depends on constants alone, but the runtime has no kernel to compute it at compile time");
+        return;
+      }
       leaf_bytes[&node] = std::min(bytes, int64_t{1} << 50);
       nodes.push_back(&node);
     });
@@ -99,16 +110,9 @@ class Folder {
         const int64_t bytes = bytes_of(result->type);
         auto view = match::as_constant(result);
         stays = stays || bytes < 0 || (bytes > kAlwaysFold && bytes > leaf_bytes[&node] + growth_);
-        if (!view && !runnable(node)) {
-          context_.declined(
-              node, "it depends on constants alone, but the runtime has no kernel to compute it at compile time");
-          stays = true;
-        }
         roots.push_back({&graph, result, view.has_value(), view ? *view : TensorData()});
       }
       if (stays) continue;
-      // Inner nodes are computed on the way to a root; they must be runnable too.
-      if (roots.empty() && !runnable(node) && !match::as_constant(node.result())) continue;
       folded.insert(&node);
       for (Root& root : roots) (root.is_view ? views_ : computed_).push_back(std::move(root));
     }
@@ -141,6 +145,24 @@ class Folder {
                           "it depends on constants alone, but no runtime is at hand to compute it");
       return false;
     }
+    return evaluate(computed_);
+  }
+
+  // Where the evaluation fails the roots are tried in halves: one of them shall not keep the others.
+  bool evaluate(std::span<const Root> roots) {
+    std::string why;
+    if (evaluated(roots, why)) return true;
+    if (why.empty()) return false;
+    if (roots.size() > 1) {
+      const bool first = evaluate(roots.first(roots.size() / 2));
+      return evaluate(roots.subspan(roots.size() / 2)) || first;
+    }
+    context_.declined(*roots[0].value->producer, why);
+    return false;
+  }
+
+  // True if something was folded; `why` is set where the evaluation failed.
+  bool evaluated(std::span<const Root> roots, std::string& why) {
     ir::Program small;
     small.stage = program_.stage;
     small.source = program_.source;
@@ -160,7 +182,7 @@ class Folder {
     std::vector<const ir::Node*> needed;
     std::unordered_set<const ir::Node*> seen;
     std::vector<const ir::Node*> work;
-    for (const Root& root : computed_) work.push_back(root.value->producer);
+    for (const Root& root : roots) work.push_back(root.value->producer);
     while (!work.empty()) {
       const ir::Node* node = work.back();
       work.pop_back();
@@ -194,33 +216,34 @@ class Folder {
       for (size_t i = 0; i < node->results.size(); ++i) copies[node->results[i]] = copy->results[i];
     }
     if (operand_bytes > kMaxOperands) {
-      for (const Root& root : computed_)
-        context_.declined(*root.value->producer, "it depends on constants alone, but on " +
-                                                     human_bytes(static_cast<uint64_t>(operand_bytes)) +
-                                                     " of them, more than compile-time evaluation copies");
+      why = "it depends on constants alone, but on " + human_bytes(static_cast<uint64_t>(operand_bytes)) +
+            " of them, more than compile-time evaluation copies";
       return false;
     }
-    for (const Root& root : computed_) {
+    for (const Root& root : roots) {
       ir::OutputSpec output;
       output.value = copies.at(root.value);
       graph->add_output(std::move(output));
     }
     small.methods.push_back(std::move(graph));
+    if (auto legal = edge::legalize(small, context_.ops, edge::Target::Portable); !legal.ok()) {
+      why = "its evaluation at compile time failed: " + legal.error().message;
+      return false;
+    }
     auto values = context_.evaluate(small);
     if (!values.ok()) {
-      for (const Root& root : computed_)
-        context_.declined(*root.value->producer, "its evaluation at compile time failed: " + values.error().message);
+      why = "its evaluation at compile time failed: " + values.error().message;
       return false;
     }
     bool changed = false;
-    for (size_t i = 0; i < computed_.size(); ++i) {
+    for (size_t i = 0; i < roots.size(); ++i) {
       TensorData& data = values->at(i);
-      const ir::Type& type = computed_[i].value->type;
+      const ir::Type& type = roots[i].value->type;
       if (data.dtype() != type.dtype || data.sizes() != type.static_sizes()) {
-        context_.declined(*computed_[i].value->producer, "its kernel gave another type than its shape rule says");
+        context_.declined(*roots[i].value->producer, "its kernel gave another type than its shape rule says");
         continue;
       }
-      replace(computed_[i], std::move(data));
+      replace(roots[i], std::move(data));
       changed = true;
     }
     return changed;

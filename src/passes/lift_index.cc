@@ -25,6 +25,36 @@ bool lift_select(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   return commit(lift, node, select_places(lift, self, *dim, *places, true), context);
 }
 
+// gather whose index is known and differs along its dim only.
+bool lift_gather(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (!node.is("gather")) return false;
+  const ops::Call call(node);
+  Value* self = call.tensor("self");
+  const auto index = match::as_constant(call.tensor("index"));
+  if (!index || index->empty() || self->type.rank() == 0 || !is_f32_or_f16(self) || !self->type.is_static())
+    return false;
+  const auto dim = static_cast<size_t>(*ops::normalize_dim(call.integer("dim"), self->type.rank()));
+  TensorData line = *index;
+  for (size_t d = 0; d < line.sizes().size(); ++d)
+    if (d != dim && line.sizes()[d] > 1) line = line.narrowed(static_cast<int64_t>(d), 0, 1);
+  const int64_t length = index->sizes()[dim];
+  int64_t inner = 1;
+  for (size_t d = dim + 1; d < index->sizes().size(); ++d) inner *= index->sizes()[d];
+  const TensorData flat = index->contiguous();
+  for (int64_t i = 0; i < flat.numel(); ++i)
+    if (flat.element_as_int(i) != line.element_as_int(i / inner % length)) {
+      context.declined(node, "its places differ from line to line");
+      return false;
+    }
+  const auto places = places_of(line, self->type.sizes[dim].value());
+  if (!places) return false;
+  Lift lift(rewriter, node);
+  Value* x = self;
+  for (size_t d = 0; d < index->sizes().size(); ++d)
+    if (d != dim) x = lift.slice(x, static_cast<int64_t>(d), SymInt(0), SymInt(index->sizes()[d]));
+  return commit(lift, node, select_places(lift, x, static_cast<int64_t>(dim), *places, true), context);
+}
+
 // A reversed dim of few elements.
 bool lift_flip(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!node.is("flip")) return false;
@@ -130,7 +160,7 @@ bool lift_index_node(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
 
 Result<bool> lift_index(ir::Program& program, PassContext& context) {
   return rewrite_nodes(program, context, [](ir::Node& node, ir::Rewriter& rewriter, PassContext& pass) {
-    return lift_select(node, rewriter, pass) || lift_flip(node, rewriter, pass) ||
+    return lift_select(node, rewriter, pass) || lift_flip(node, rewriter, pass) || lift_gather(node, rewriter, pass) ||
            lift_index_node(node, rewriter, pass);
   });
 }

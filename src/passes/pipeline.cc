@@ -53,6 +53,7 @@ constexpr PassInfo kPasses[] = {
     {"lift-pads", "writes reflected and repeated borders as slices, triangles as products", lift_pads},
     {"lift-index", "writes indexing by known places as slices, repeats and patterns", lift_index},
     {"lift-pools", "writes pools of one element as slices, averages over uneven windows as products", lift_pools},
+    {"lift-scatter", "writes a value put into a slice of another as slices and a concatenation", lift_scatter},
     {"lift-windows", "writes unfold and fold as convolutions, windows along one dimension as slices", lift_windows},
     {"lift-upsample", "writes nearest resampling by fractions as slices, repeats and patterns", lift_upsample},
     {"lift-fills", "makes tensors of one number and dynamic size constants that broadcast", lift_fills},
