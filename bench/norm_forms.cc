@@ -1,6 +1,7 @@
 // Times the forms of a mean over the last dim inside the delegate, as the layer norm lifting uses it: a fully-connected
 // node with one output and weights 1/C against a global average pool over a reshaped view.
 // Usage: bench_norm_forms [ROWS CHANNELS]...
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>

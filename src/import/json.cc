@@ -1,5 +1,6 @@
 #include "import/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,5 +1,6 @@
 #include "runtime/platform.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <mutex>

@@ -1,5 +1,6 @@
 #include "runtime/tune.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>

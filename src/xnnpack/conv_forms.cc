@@ -1,6 +1,8 @@
 #include "xnnpack/conv_forms.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"

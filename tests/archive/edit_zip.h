@@ -1,6 +1,7 @@
 // Writes zip files as torch.export.save does, with any fault that a test asks for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>

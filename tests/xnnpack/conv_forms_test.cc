@@ -1,6 +1,7 @@
 // Every form of a convolution computes what the direct one does, on the runtime, within the form's stated error.
 #include "xnnpack/conv_forms.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "make.h"

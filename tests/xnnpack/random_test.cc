@@ -1,4 +1,5 @@
 // Random graphs: whatever optimize does, the same bits come out, and no more bytes are transposed than before.
+#include <algorithm>
 #include <cstdlib>
 
 #include "make.h"
