@@ -4,12 +4,13 @@
 // where a matrix product of fewer rows sums in another order: 1e-6 of the output's range.
 #include <algorithm>
 #include <queue>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "match/constant.h"
 #include "match/views.h"
 #include "ops/infer.h"
 #include "ops/lowering.h"
+#include "passes/affine.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
 
@@ -17,6 +18,7 @@ namespace edgelift::passes {
 namespace {
 
 constexpr size_t kMostReaders = 64;
+constexpr int kMostRounds = 4;
 
 // Elements [start, start + length) of one dim, all three known.
 struct Cut {
@@ -55,6 +57,7 @@ class Move {
       for (size_t i = created_.size(); i-- > 0;) rewriter_.erase(created_[i]);
       return false;
     }
+    result_ = replacement;
     rewriter_.replace(slice_.result(), replacement);
     // Nothing else is erased before the sweep: other slices that wait for their turn may be dead by now.
     rewriter_.erase(&slice_);
@@ -62,7 +65,8 @@ class Move {
     return true;
   }
 
-  // The slices that stand for it after run().
+  // What stands for it after run(), and the slices that this is made of.
+  Value* result() const { return result_; }
   const std::vector<ir::Node*>& slices() const { return slices_; }
 
  private:
@@ -112,7 +116,7 @@ class Move {
       return make(node.op->full_name(), std::move(args));
     }
     if (node.is("linear")) {
-      if (last) return nullptr;
+      if (last) return narrower(node);
       std::vector<ir::Arg> args = node.args;
       args[0] = part(call.tensor("input"), cut_.dim);
       return make("linear", std::move(args));
@@ -137,10 +141,25 @@ class Move {
     if (node.is("view")) return moved_view(call, type.sizes);
     if (node.is("cat")) return moved_cat(call, rank);
     // Of two slices the one of the outer dim goes first: an order, lest they change places for ever.
-    if (const auto other = as_cut(node); other && cut_.dim < other->dim)
-      return make("slice.Tensor", {part(call.tensor("self"), cut_.dim), SymInt(other->dim), SymInt(other->start),
-                                   SymInt(other->start + other->length)});
+    if (const auto other = as_cut(node); other && cut_.dim < other->dim) {
+      Value* inner = part(call.tensor("self"), cut_.dim);
+      return make("slice.Tensor",
+                  {inner, SymInt(other->dim), SymInt(other->start), SymInt(other->start + other->length)});
+    }
     return nullptr;
+  }
+
+  // Columns of a linear are rows of its weight.
+  Value* narrower(ir::Node& node) {
+    const auto layer = as_layer(node);
+    if (!layer || layer->shares_weight) return nullptr;
+    const auto rows = [&](const Value* value, const TensorData& data) {
+      const std::string name = value->is_constant() ? value->constant->name : value->name;
+      return rewriter_.constant(name + "_" + std::to_string(cut_.start), data.narrowed(0, cut_.start, cut_.length));
+    };
+    std::vector<ir::Arg> args = {node.args[0], rows(layer->weight, layer->weight_data)};
+    if (layer->bias_data) args.emplace_back(rows(layer->bias, *layer->bias_data));
+    return make("linear", std::move(args));
   }
 
   // A view that has the dim, with as many elements before it, on both sides.
@@ -186,6 +205,7 @@ class Move {
   ir::Node& slice_;
   Cut cut_;
   ir::Rewriter& rewriter_;
+  Value* result_ = nullptr;
   std::vector<ir::Node*> created_;
   std::vector<ir::Node*> slices_;
 };
@@ -202,39 +222,65 @@ bool worth_moving(const ir::Node& node, const Cut& cut, const ir::Graph& graph) 
   return is_f32_or_f16(source) && delegated(node) && delegated(*source->producer);
 }
 
+// An entry counts while it is the last one of a node that is still there.
+struct Entry {
+  uint64_t order = 0, id = 0;
+  ir::Node* node = nullptr;
+  bool operator<(const Entry& other) const { return order < other.order; }
+};
+
+// Every slice of a graph once, from the end: a value is looked at after all its readers, which may have become one
+// slice. `dropped` is set where parts of a concatenation are read by nobody afterwards.
+bool move_slices(ir::Graph& graph, ir::Rewriter& rewriter, PassContext& context, bool& dropped) {
+  std::priority_queue<Entry> queue;
+  std::unordered_map<const ir::Node*, uint64_t> waiting;
+  uint64_t next_id = 0;
+  const auto push = [&](ir::Node* node) {
+    const Value* source = ops::Call(*node).tensor("self");
+    if (source->producer == nullptr || waiting.contains(node)) return;
+    waiting[node] = ++next_id;
+    queue.push({source->producer->order, next_id, node});
+  };
+  graph.renumber();
+  graph.each([&](ir::Node& node) {
+    if (as_cut(node)) push(&node);
+  });
+  bool changed = false;
+  while (!queue.empty()) {
+    const Entry entry = queue.top();
+    queue.pop();
+    const auto known = waiting.find(entry.node);
+    if (known == waiting.end() || known->second != entry.id) continue;
+    waiting.erase(known);
+    const auto cut = as_cut(*entry.node);
+    if (!cut || !worth_moving(*entry.node, *cut, graph)) continue;
+    const ir::Node* producer = ops::Call(*entry.node).tensor("self")->producer;
+    const bool parts = producer->is("cat");
+    Move move(*entry.node, *cut, rewriter);
+    if (!move.run(context)) continue;
+    waiting.erase(producer);
+    changed = true;
+    dropped = dropped || parts;
+    for (ir::Node* slice : move.slices()) push(slice);
+    // What cuts the result further has another operator before it now.
+    for (ir::Node* user : move.result()->users)
+      if (as_cut(*user)) push(user);
+  }
+  return changed;
+}
+
 }  // namespace
 
 Result<bool> slice_early(ir::Program& program, PassContext& context) {
   bool changed = false;
   for (const auto& graph : program.methods) {
     ir::Rewriter rewriter(program, *graph, context.ops);
-    // From the end of the graph: a value is looked at after all its readers, which may have become one slice.
-    const auto earlier = [](const std::pair<uint64_t, ir::Node*>& a, const std::pair<uint64_t, ir::Node*>& b) {
-      return a.first < b.first;
-    };
-    graph->renumber();
-    std::vector<ir::Node*> cuts;
-    graph->each([&](ir::Node& node) {
-      if (as_cut(node)) cuts.push_back(&node);
-    });
-    std::priority_queue<std::pair<uint64_t, ir::Node*>, std::vector<std::pair<uint64_t, ir::Node*>>, decltype(earlier)>
-        queue(earlier);
-    std::unordered_set<const ir::Node*> waiting;
-    const auto push = [&](ir::Node* node) {
-      const Value* source = ops::Call(*node).tensor("self");
-      if (source->producer != nullptr && waiting.insert(node).second) queue.emplace(source->producer->order, node);
-    };
-    for (ir::Node* node : cuts) push(node);
-    while (!queue.empty()) {
-      ir::Node* node = queue.top().second;
-      queue.pop();
-      waiting.erase(node);
-      const auto cut = as_cut(*node);
-      if (!cut || !worth_moving(*node, *cut, *graph)) continue;
-      Move move(*node, *cut, rewriter);
-      if (!move.run(context)) continue;
-      changed = true;
-      for (ir::Node* slice : move.slices()) push(slice);
+    // A reader that nobody needs holds a slice up: those are swept before, and those that the moves leave behind.
+    for (int round = 0; round < kMostRounds; ++round) {
+      bool dropped = false;
+      changed = rewriter.remove_dead_code() || changed;
+      changed = move_slices(*graph, rewriter, context, dropped) || changed;
+      if (!dropped) break;
     }
   }
   if (changed) sweep(program, context.ops);
