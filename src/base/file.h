@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,12 +23,19 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
+  // The open file and the offset in it of bytes that lie in some map; nullopt if they do not.
+  struct Place {
+    int fd = -1;
+    uint64_t offset = 0;
+  };
+  static std::optional<Place> place_of(std::span<const std::byte> bytes);
   // Tells the kernel that the pages of [first, first+size) are not needed any more (they are clean and stay readable).
   void release(size_t first, size_t size) const;
 
  private:
   MappedFile() = default;
   std::filesystem::path path_;
+  int fd_ = -1;
   std::span<const std::byte> bytes_;
 };
 
@@ -49,6 +57,7 @@ class AtomicFile {
  private:
   AtomicFile() = default;
   Status give_name();
+  Result<size_t> copy_mapped(std::span<const std::byte> bytes);
   std::filesystem::path target_, temporary_;  // temporary_ is empty while the file has no name
   int fd_ = -1;
   uint64_t position_ = 0;

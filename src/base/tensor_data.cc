@@ -180,6 +180,31 @@ void gather_row(const std::byte* source, int64_t stride, int64_t count, std::byt
                 sizeof(T));
 }
 
+// Rows of a transposed matrix: out[r][i] = source[r + i * stride]. In blocks of rows, so that each line of the source
+// is fetched once and not once a row.
+template <class T>
+void gather_columns(const std::byte* source, int64_t stride, int64_t rows, int64_t inner, std::byte* out) {
+  constexpr int64_t kRows = 64 / sizeof(T);
+  for (int64_t first = 0; first < rows; first += kRows) {
+    const int64_t count = std::min(kRows, rows - first);
+    for (int64_t i = 0; i < inner; ++i) {
+      const std::byte* from = source + (first + i * stride) * static_cast<int64_t>(sizeof(T));
+      std::byte* to = out + (first * inner + i) * static_cast<int64_t>(sizeof(T));
+      for (int64_t r = 0; r < count; ++r)
+        std::memcpy(to + r * inner * static_cast<int64_t>(sizeof(T)), from + r * static_cast<int64_t>(sizeof(T)),
+                    sizeof(T));
+    }
+  }
+}
+
+void gather_columns(size_t element, const std::byte* source, int64_t stride, int64_t rows, int64_t inner,
+                    std::byte* out) {
+  if (element == 4) return gather_columns<uint32_t>(source, stride, rows, inner, out);
+  if (element == 2) return gather_columns<uint16_t>(source, stride, rows, inner, out);
+  if (element == 1) return gather_columns<uint8_t>(source, stride, rows, inner, out);
+  gather_columns<uint64_t>(source, stride, rows, inner, out);
+}
+
 }  // namespace
 
 Status TensorData::stream(const std::function<Status(std::span<const std::byte>)>& sink) const {
@@ -195,14 +220,23 @@ Status TensorData::stream(const std::function<Status(std::span<const std::byte>)
   constexpr size_t kChunk = 256 * 1024;
   const size_t row_bytes = static_cast<size_t>(inner) * element;
   buffer.reserve(std::max(kChunk, row_bytes) + row_bytes);
+  // The dim next to the innermost one lies side by side in memory: a transposition.
+  const bool transposed = !index.empty() && strides[index.size() - 1] == 1 && inner_stride != 1 &&
+                          std::has_single_bit(element) && element <= 8;
+  const size_t fewest_rows = row_bytes <= 4 * kChunk ? 16 : 1;
+  const auto rows_a_chunk = static_cast<int64_t>(std::max(fewest_rows, kChunk / row_bytes));
   for (;;) {
     int64_t at = 0;
     for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
     const std::byte* source = base + at * static_cast<int64_t>(element);
     const size_t begin = buffer.size();
-    buffer.resize(begin + row_bytes);
+    const int64_t rows = transposed ? std::min(rows_a_chunk, sizes[index.size() - 1] - index.back()) : 1;
+    buffer.resize(begin + static_cast<size_t>(rows) * row_bytes);
     std::byte* out = buffer.data() + begin;
-    if (inner_stride == 1) {
+    if (transposed) {
+      gather_columns(element, source, inner_stride, rows, inner, out);
+      index.back() += rows - 1;  // the step below takes the last of them
+    } else if (inner_stride == 1) {
       std::memcpy(out, source, row_bytes);
     } else if (element == 4) {
       gather_row<uint32_t>(source, inner_stride, inner, out);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <limits>
 
@@ -160,6 +162,62 @@ TEST(AtomicFile, GivesTheFileThePermissionsOfTheProcess) {
   struct stat info {};
   ASSERT_EQ(stat((dir / "x").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777u, 0640u);
+}
+
+// Every permutation of a tensor with odd sizes, in elements of every width, against plain indexing.
+TEST(TensorData, PermutationsGatherEveryElement) {
+  const std::vector<int64_t> sizes = {5, 67, 131};
+  for (const DType dtype : {DType::U8, DType::F16, DType::F32, DType::I64, DType::C64}) {
+    const size_t element = byte_size(dtype);
+    std::vector<std::byte> bytes(static_cast<size_t>(5 * 67 * 131) * element);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 11);
+    const TensorData data = TensorData::own(dtype, sizes, bytes);
+    std::vector<int64_t> dims = {0, 1, 2};
+    do {
+      const TensorData made = data.permuted(dims).contiguous();
+      const std::byte* out = made.bytes().data();
+      int64_t at[3] = {};
+      bool same = true;
+      for (at[0] = 0; at[0] < sizes[static_cast<size_t>(dims[0])]; ++at[0])
+        for (at[1] = 0; at[1] < sizes[static_cast<size_t>(dims[1])]; ++at[1])
+          for (at[2] = 0; at[2] < sizes[static_cast<size_t>(dims[2])]; ++at[2]) {
+            int64_t from[3] = {};
+            for (size_t d = 0; d < 3; ++d) from[dims[d]] = at[d];
+            const auto place = static_cast<size_t>((from[0] * 67 + from[1]) * 131 + from[2]) * element;
+            same = same && std::memcmp(out, bytes.data() + place, element) == 0;
+            out += element;
+          }
+      EXPECT_TRUE(same) << long_name(dtype) << " " << dims[0] << dims[1] << dims[2];
+    } while (std::next_permutation(dims.begin(), dims.end()));
+  }
+}
+
+// Large spans of a mapped file go from file to file; what arrives is the same, at any offset and between other bytes.
+TEST(AtomicFile, CopiesSpansOfAMappedFile) {
+  namespace fs = std::filesystem;
+  const auto dir = fs::temp_directory_path() / ("edgelift_copy_" + std::to_string(getpid()));
+  fs::create_directories(dir);
+  std::string content(size_t{9} << 20, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 2654435761u >> 13);
+  ASSERT_TRUE(write_file(dir / "from", content).ok());
+  auto map = MappedFile::open(dir / "from");
+  ASSERT_TRUE(map.ok());
+  const std::span<const std::byte> bytes = (*map)->bytes();
+  const auto place = MappedFile::place_of(bytes.subspan(77, 100));
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->offset, 77u);
+  EXPECT_FALSE(MappedFile::place_of(std::as_bytes(std::span(content))).has_value());
+  auto file = AtomicFile::create(dir / "to");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->write(bytes.first(3)).ok());
+  ASSERT_TRUE((*file)->write(bytes.subspan(1001, size_t{5} << 20)).ok());
+  ASSERT_TRUE((*file)->pad_to((size_t{5} << 20) + 10).ok());
+  ASSERT_TRUE((*file)->write(bytes).ok());
+  ASSERT_TRUE((*file)->commit().ok());
+  const std::string expected =
+      content.substr(0, 3) + content.substr(1001, size_t{5} << 20) + std::string(7, '\0') + content;
+  EXPECT_TRUE(*read_file(dir / "to") == expected);
+  fs::remove_all(dir);
 }
 
 TEST(AtomicFile, NamesPathAndReason) {
