@@ -1,6 +1,7 @@
 // scaled_dot_product_attention becomes two matrix products and a softmax (DESIGN.md 3.6). Query heads that share a key
 // head become rows of one product. Masks become finite numbers added to the scores; rows that a mask may hide entirely
 // are set to zero, as the operator defines, and only where that can happen.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -14,6 +15,8 @@
 
 namespace edgelift::passes {
 namespace {
+
+constexpr int64_t kMaxScanned = 1 << 20;  // elements of a constant whose largest is looked for
 
 // A score plus this is this, for every score that float32 or float16 attention meets, and it does not overflow.
 double hiding(DType dtype) { return dtype == DType::F16 ? -60000.0 : -3.0e38; }
@@ -74,6 +77,45 @@ Value* without_leading_ones(Value* mask) {
     mask = inner;
   }
   return mask;
+}
+
+struct Range {
+  double low = 0, high = 0;
+};
+
+// Bounds of a value whose making shows them: constants, casts of bools, and sums and products of those. They are
+// finite.
+std::optional<Range> range_of(const Value* value, int depth = 0) {
+  if (depth > 8) return std::nullopt;
+  if (const auto data = match::as_constant(value)) {
+    if (data->numel() > kMaxScanned || data->empty() || is_complex(data->dtype())) return std::nullopt;
+    const std::vector<double> values = data->to_doubles();
+    for (const double v : values)
+      if (!std::isfinite(v)) return std::nullopt;
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    return Range{*low, *high};
+  }
+  const ir::Node* node = value->producer;
+  if (node == nullptr) return std::nullopt;
+  const auto of = [&](size_t i) -> std::optional<Range> {
+    auto* const* operand = std::get_if<Value*>(&node->args.at(i));
+    return operand == nullptr ? std::nullopt : range_of(*operand, depth + 1);
+  };
+  if (node->is("_to_copy")) {
+    const Value* source = std::get<Value*>(node->args[0]);
+    return source->type.dtype == DType::Bool ? std::optional(Range{0, 1}) : of(0);
+  }
+  if (node->is("view") || node->is("unsqueeze") || node->is("expand") || node->is("permute") || node->is("clone"))
+    return of(0);
+  const bool add = node->is("add", "Tensor"), sub = node->is("sub", "Tensor"), mul = node->is("mul", "Tensor");
+  if (!add && !sub && !mul) return std::nullopt;
+  if (!mul && ops::Call(*node).number("alpha") != 1) return std::nullopt;
+  const auto a = of(0), b = of(1);
+  if (!a || !b) return std::nullopt;
+  if (add) return Range{a->low + b->low, a->high + b->high};
+  if (sub) return Range{a->low - b->high, a->high - b->low};
+  const auto [low, high] = std::minmax({a->low * b->low, a->low * b->high, a->high * b->low, a->high * b->high});
+  return Range{low, high};
 }
 
 class Expander {
@@ -329,9 +371,12 @@ class Expander {
   Mask runtime_bool_mask(Value* given) {
     Mask mask;
     // Not part of the lift: the nodes serve every attention with this mask, whatever becomes of the first.
-    Value* kept = rewriter_.make("_to_copy", {below_reshapes(given)}, {{"dtype", dtype_}});
-    if (const ir::Shape& shape = given->type.sizes; !(kept->type.sizes == shape))
-      kept = rewriter_.make("view", {kept, ir::IntList(shape.begin(), shape.end())});
+    Value* kept = as_flags(
+        rewriter_, given, dtype_,
+        {[&](std::string_view op, std::vector<ir::Arg> args) { return rewriter_.make(op, std::move(args)); },
+         [&](std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
+           return rewriter_.make(op, std::move(args), named);
+         }});
     Value* minus = rewriter_.make("sub.Tensor", {kept, rewriter_.scalar(dtype_, 1.0)});
     mask.added = rewriter_.make("mul.Tensor", {minus, rewriter_.scalar(dtype_, -hiding(dtype_))});
     mask.visible = any_of_row(kept, 1.0);
@@ -342,6 +387,11 @@ class Expander {
     Mask mask;
     if (given->type.rank() < 2) {
       why = "its mask has fewer than two dimensions";
+      return mask;
+    }
+    if (const auto range = range_of(given);
+        range && range->low > 1.1 * hiding(dtype_) && range->high < -1.1 * hiding(dtype_)) {
+      mask.added = given;  // no row can be hidden
       return mask;
     }
     mask.added = rewriter_.make("clamp", {given, hiding(dtype_)});

@@ -24,7 +24,6 @@ bool open_sum(const ir::Node& node, Value*& x, Value*& c, TensorData& data) {
     std::swap(a, b);
   }
   if (!right || match::as_constant(a) || !is_float(right->dtype()) || right->dtype() != a->type.dtype) return false;
-  if (!node.result()->type.is_static()) return false;
   x = a;
   c = b;
   data = *right;
@@ -70,6 +69,7 @@ bool distribute_over_cat(ir::Node& node, ir::Rewriter& rewriter) {
   Value *x = nullptr, *c = nullptr;
   TensorData p;
   if (!open_sum(node, x, c, p) || x->producer == nullptr || !x->producer->is("cat")) return false;
+  if (!node.result()->type.is_static()) return false;
   if (!match::used_once(rewriter.graph(), x) || !x->type.is_static()) return false;
   if (!(x->type.sizes == node.result()->type.sizes) || p.rank() > x->type.rank() || p.numel() > kMaxElements)
     return false;

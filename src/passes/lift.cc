@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/numbers.h"
+#include "match/constant.h"
 #include "ops/infer.h"
 #include "ops/xnn_builder.h"
 
@@ -151,7 +152,49 @@ Value* Lift::softmax(Value* a) {
 
 Value* Lift::flags(Value* mask, DType dtype) {
   if (failed_) return mask;
-  return view(make_outside("_to_copy", {below_reshapes(mask)}, {{"dtype", dtype}}), mask->type.sizes);
+  return as_flags(
+      rewriter_, mask, dtype,
+      {[&](std::string_view op, std::vector<ir::Arg> args) { return make(op, std::move(args)); },
+       [&](std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
+         return make_outside(op, std::move(args), named);
+       }});
+}
+
+namespace {
+
+constexpr int kMaxLogic = 16;               // operators above one another
+constexpr int64_t kMaxKnownMask = 1 << 22;  // elements of a known mask that become numbers
+
+Value* flags_of(ir::Rewriter& rewriter, Value* mask, DType dtype, const Makers& make, int depth) {
+  if (const auto data = match::as_constant(mask); data && data->numel() <= kMaxKnownMask)
+    return rewriter.constant(mask->name + "_flags", data->converted(dtype));
+  const ir::Node* node = mask->producer;
+  const auto cast = [&] { return make.outside("_to_copy", {mask}, {{"dtype", dtype}}); };
+  if (node == nullptr || depth > kMaxLogic) return cast();
+  const auto of = [&](size_t i) {
+    return flags_of(rewriter, std::get<Value*>(node->args.at(i)), dtype, make, depth + 1);
+  };
+  const ir::IntList sizes(mask->type.sizes.begin(), mask->type.sizes.end());
+  if (node->is("view") || node->is("unsqueeze")) {
+    Value* inner = of(0);
+    return inner->type.sizes == mask->type.sizes ? inner : make.inside("view", {inner, sizes});
+  }
+  if (node->is("expand")) return make.outside("expand", {of(0), sizes}, {});
+  for (const Value* operand : node->operands())
+    if (operand->type.dtype != DType::Bool) return cast();
+  const std::string_view base = node->op->base;
+  if (base == "bitwise_not" || base == "logical_not")
+    return make.inside("sub.Tensor", {rewriter.scalar(dtype, 1.0), of(0)});
+  if (node->operands().size() != 2) return cast();
+  if (base == "bitwise_and" || base == "logical_and") return make.inside("mul.Tensor", {of(0), of(1)});
+  if (base == "bitwise_or" || base == "logical_or") return make.inside("maximum", {of(0), of(1)});
+  return cast();
+}
+
+}  // namespace
+
+Value* as_flags(ir::Rewriter& rewriter, Value* mask, DType dtype, const Makers& make) {
+  return flags_of(rewriter, mask, dtype, make, 0);
 }
 
 // One fully-connected with one output.

@@ -73,7 +73,7 @@ class Lift {
   Value* strided(Value* a, int64_t dim, int64_t start, int64_t step, int64_t count);
   Value* cat(std::vector<Value*> parts, int64_t dim);
   Value* softmax(Value* a);  // over the last dim
-  // A bool as 0 and 1. The cast stays outside of the delegate; reshapes that stand before it go in after it.
+  // A bool as 0 and 1. Casts stay outside of the delegate; reshapes and logic that stand before them go in after them.
   Value* flags(Value* mask, DType dtype);
   // Weighted sum over the last dim, which stays with size one: a fully-connected with one output, every weight
   // `weight`, and `bias` added. Long rows are added in two steps, which keeps the error of the order of summation near
@@ -105,8 +105,18 @@ class Lift {
   std::string why_;
 };
 
-// The mean over the last dim, which may have a dynamic size and stays with size one. `make` creates an operator.
 using MakeFn = std::function<Value*(std::string_view op, std::vector<ir::Arg> args)>;
+
+// A bool as 0 and 1: what is known becomes a constant, `and` a product, `not` a difference, `or` a maximum, and
+// reshapes come after the cast. `inside` creates operators of the delegate, `outside` others.
+struct Makers {
+  MakeFn inside;
+  std::function<Value*(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named>)>
+      outside;
+};
+Value* as_flags(ir::Rewriter& rewriter, Value* mask, DType dtype, const Makers& make);
+
+// The mean over the last dim, which may have a dynamic size and stays with size one. `make` creates an operator.
 Value* pooled_mean_last(ir::Rewriter& rewriter, Value* a, const MakeFn& make);
 
 // commit, and the reason to context.declined where it fails.

@@ -106,13 +106,18 @@ bool known_condition(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   return commit(lift, node, result, context);
 }
 
-// True if every use of the value, through reshapes, is a softmax over the last dim.
+// True if every use of the value, through reshapes, is a softmax over the last dim or the mask of an attention.
 bool only_softmax(const ir::Graph& graph, const Value* value) {
   if (value->users.empty() || graph.is_output(value)) return false;
   for (const ir::Node* user : value->users) {
     if (user->is("_softmax") || user->is("softmax", "int")) {
       const ops::Call call(*user);
       if (ops::normalize_dim(call.integer("dim"), value->type.rank()) != value->type.rank() - 1) return false;
+      continue;
+    }
+    if (user->is("scaled_dot_product_attention")) {
+      const ops::Call call(*user);
+      if (call.tensor("query") == value || call.tensor("key") == value || call.tensor("value") == value) return false;
       continue;
     }
     if (user->results.size() != 1 || !(user->is("view") || match::is_noop(*user))) return false;

@@ -56,7 +56,7 @@ constexpr PassInfo kPasses[] = {
     {"lift-scatter", "writes a value put into a slice of another as slices and a concatenation", lift_scatter},
     {"lift-windows", "writes unfold and fold as convolutions, windows along one dimension as slices", lift_windows},
     {"lift-upsample", "writes nearest resampling by fractions as slices, repeats and patterns", lift_upsample},
-    {"lift-fills", "makes tensors of one number and dynamic size constants that broadcast", lift_fills},
+    {"lift-fills", "makes constants that are spread over a dynamic size ones that broadcast", lift_fills},
     {"lift-promotions", "turns integers beside delegated floats into floats, so that arithmetic with them goes inside",
      lift_promotions},
     {"recognise", "finds activations and norms that are spelled out", recognise},

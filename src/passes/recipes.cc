@@ -11,8 +11,9 @@ constexpr Recipe kRecipes[] = {
      .upstream_edge = false,
      .partition = Recipe::Partition::Full,
      .before = "remove-noops,fold-constants,merge-duplicates,fold-batch-norm,convert-to-linear",
-     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,lift-upsample,remove-noops,expand-sdpa,$lift,"
-              "lift-layer-norm,lift-group-norm,lift-arithmetic,lift-reductions,lift-activations,lift-softmax,"
+     .after = "recognise,recognise-upsample,fuse-sdpa,lift-index,lift-upsample,remove-noops,lift-where,"
+              "expand-sdpa,$lift,lift-layer-norm,lift-group-norm,lift-arithmetic,lift-reductions,lift-activations,lift-"
+              "softmax,"
               "lift-pools,lift-windows,lift-scatter,lift-select,lift-stack,lift-squeeze,lift-pads,lift-where,"
               "lift-promotions,lift-fills,patchify,remove-noops,fold-constants,fold-constant-branches,"
               "split-linear,lift-batch-norm,fuse-rotary,carry-affine,fold-affine,fold-scale,compose-linear,"

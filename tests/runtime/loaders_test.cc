@@ -48,11 +48,15 @@ void expect_same(const Calls& calls, const Calls& expected) {
 }
 
 // Lowers the model with its scalars lifted and writes it.
-void write_model(const std::string& name, const std::filesystem::path& file) {
+void write_model(const std::string& name, const std::filesystem::path& file, const std::string& optimize = {}) {
   auto program = edgelift::open(testing::source_dir() / "tests" / "models" / name / "model.pt2");
   ASSERT_TRUE(program.ok()) << program.error().message;
   LowerOptions options;
   options.evaluate = evaluate;
+  if (!optimize.empty()) {
+    options.target = "host";
+    options.optimize = optimize;
+  }
   const auto lowered = to_edge_transform_and_lower(*std::move(program), options);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;
   ASSERT_FALSE(lowered->graphs.empty());
@@ -61,11 +65,16 @@ void write_model(const std::string& name, const std::filesystem::path& file) {
   ASSERT_TRUE(edgelift::write(*emitted, file).ok());
 }
 
-class LoadedModel : public ::testing::TestWithParam<const char*> {};
+// A model, and how its convolutions are written: empty for the plain forms.
+struct Lowered {
+  const char* name;
+  const char* optimize;
+};
+class LoadedModel : public ::testing::TestWithParam<Lowered> {};
 
 TEST_P(LoadedModel, GivesTheSameBitsWithEveryLoaderAndCache) {
   const std::filesystem::path file = testing::scratch_dir() / "m.pte";
-  ASSERT_NO_FATAL_FAILURE(write_model(GetParam(), file));
+  ASSERT_NO_FATAL_FAILURE(write_model(GetParam().name, file, GetParam().optimize));
   Calls expected;
   for (const Way& way : kWays) {
     SCOPED_TRACE(way.name);
@@ -82,9 +91,18 @@ TEST_P(LoadedModel, GivesTheSameBitsWithEveryLoaderAndCache) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, LoadedModel,
-                         ::testing::Values("vit", "mobilenet_v3", "llama", "llama_kv_cache", "convnext", "lstm_tagger"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Models, LoadedModel,
+    ::testing::Values(Lowered{"vit", ""}, Lowered{"mobilenet_v3", ""}, Lowered{"llama", ""},
+                      Lowered{"llama_kv_cache", ""}, Lowered{"convnext", ""}, Lowered{"lstm_tagger", ""},
+                      // Winograd and im2col, whose matrices are packed and whose tiles are not
+                      Lowered{"vgg_bn", "speed"}, Lowered{"unet", "speed"}, Lowered{"resnet_basic", "balanced"},
+                      // constants folded from parameters, one-hot weights, masks, a dynamic batch
+                      Lowered{"detr_decoder", ""}, Lowered{"volo", ""}, Lowered{"swin", ""}, Lowered{"t5_encoder", ""},
+                      Lowered{"lstm_dynamic_batch", ""}, Lowered{"mlp_f16", ""}),
+    [](const auto& info) {
+      return std::string(info.param.name) + (*info.param.optimize != 0 ? "_" : "") + info.param.optimize;
+    });
 
 // Sessions that stand side by side, opened in one order and first used in the other: neither the backend's options,
 // which are the process's, nor weights that the cache shares between them change what comes out.
