@@ -30,6 +30,7 @@ def row(edgelift, folder):
     for recipe in ("upstream", "xnnpack"):
         best = None
         for _ in range(3):
+            pathlib.Path("/tmp/models_table.pte").unlink(missing_ok=True)
             j = run([edgelift, "lower", model, "-o", "/tmp/models_table.pte", "--recipe", recipe, "--json"])
             if "error" in j:
                 return None, j["error"]
@@ -68,14 +69,16 @@ def main():
         "# Models",
         "",
         "Delegates / portable operators, the largest error against PyTorch's recorded output relative to its range, and the time of",
-        "lowering to a written file. Written by `tools/models_table.py`.",
+        "lowering to a written file, the least of three (release build). Written by `tools/models_table.py`.",
         "",
         "¹ by edgelift's recipe `upstream`, which gives ExecuTorch's own counts on every model where both were measured.",
     ]
     bad = 0
     for directory in sys.argv[3:]:
         path = pathlib.Path(directory).resolve()
-        title = "Narrow models of tests/models" if "tests" in path.parts else "Full-size models"
+        title = "Narrow models of tests/models"
+        if "tests" not in path.parts:
+            title = "Further full-size models" if "## Full-size models" in lines else "Full-size models"
         lines += ["", f"## {title}", "", "| model | ExecuTorch | edgelift | max error | ExecuTorch s | edgelift ms |", "| --- | --- | --- | --- | --- | --- |"]
         for folder in sorted(p.parent for p in path.glob("*/model.pt2")):
             text, more = row(edgelift, folder)
