@@ -21,7 +21,7 @@ struct FormTime {
 Result<std::vector<FormTime>> time_forms(const xnn::ConvShape& shape, int iterations);
 
 struct TuneOptions {
-  int iterations = 30;  // of each form and number of threads, over all rounds
+  int iterations = 30;                                    // of each form and number of threads, over all rounds
   std::function<void(const std::string& line)> progress;  // a line for every round, then one for every layer
 };
 // Every layer with one and with two threads (one only on a machine with a single core).
