@@ -56,6 +56,10 @@ bool WeightBudget::take(int64_t bytes, const ir::Node& node, PassContext& contex
   return false;
 }
 
+bool between_tensors(const ir::Node& node) {
+  return std::holds_alternative<Value*>(node.args[0]) && std::holds_alternative<Value*>(node.args[1]);
+}
+
 std::optional<Layer> as_layer(ir::Node& node) {
   Layer layer;
   layer.node = &node;
@@ -166,7 +170,7 @@ std::optional<std::vector<double>> per_channel(const TensorData& data, size_t fr
 std::optional<AffineStep> as_affine_step(const ir::Node& node, size_t channel_from_end, int64_t channels) {
   const bool mul = node.is("mul", "Tensor"), add = node.is("add", "Tensor"), sub = node.is("sub", "Tensor"),
              div = node.is("div", "Tensor");
-  if (!mul && !add && !sub && !div) return std::nullopt;
+  if ((!mul && !add && !sub && !div) || !between_tensors(node)) return std::nullopt;
   const ops::Call call(node);
   if ((add || sub) && call.number("alpha") != 1) return std::nullopt;
   Value *a = call.tensor("self"), *b = call.tensor("other");

@@ -39,6 +39,9 @@ class WeightBudget {
   int64_t left_;
 };
 
+// Whether both operands of an add, sub, mul or div are tensors: export writes its tensor forms with plain numbers too.
+bool between_tensors(const ir::Node& node);
+
 // nullopt if the node is no such layer or its weight or bias is no constant.
 std::optional<Layer> as_layer(ir::Node& node);
 

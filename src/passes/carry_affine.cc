@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "match/constant.h"
 #include "match/views.h"
 #include "passes/affine.h"
@@ -61,7 +62,7 @@ struct Sum {
 
 // n + y, where y is made by a linear for this sum alone.
 std::optional<Sum> as_sum(ir::Node& user, const Value* value, const ir::Graph& graph) {
-  if (!user.is("add", "Tensor") || ops::Call(user).number("alpha") != 1) return std::nullopt;
+  if (!user.is("add", "Tensor") || !between_tensors(user) || ops::Call(user).number("alpha") != 1) return std::nullopt;
   Sum sum;
   sum.node = &user;
   sum.operand = user.args[0] == ir::Arg(const_cast<Value*>(value)) ? 0 : 1;
@@ -146,8 +147,11 @@ bool carry(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightB
     shift[c] = chain.shift[c] / chain.scale[c];
   }
   for (Sum& sum : sums) {
-    rewriter.set_insert_point(sum.other.node);
-    rewrite_outputs(rewriter, sum.other, inverse, shift);
+    // As it is now: a linear that reads the value has taken its affine above.
+    auto other = as_layer(*sum.other.node);
+    EL_CHECK(other.has_value(), "a linear stays one");
+    rewriter.set_insert_point(other->node);
+    rewrite_outputs(rewriter, *other, inverse, shift);
     rewriter.set_arg(sum.node, sum.operand == 0 ? "self" : "other", chain.base);
     if (!chain.scales()) continue;
     // After the sum; made of the base first, so that the sum's readers can be handed over.

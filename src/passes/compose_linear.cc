@@ -20,6 +20,8 @@ namespace {
 constexpr int64_t kDefaultWork = 256 << 20;
 // An addition of a known tensor costs what this many multiplications of a matrix product do.
 constexpr int64_t kSumCost = 32;
+// Bytes that known tensors, written once for each layer, may add to the file beyond what the weights lose.
+constexpr int64_t kMostGrowth = 1 << 20;
 
 // middle = linear(x) + added
 struct Inner {
@@ -33,6 +35,7 @@ std::optional<Inner> inner_of(Value* middle, const ir::Graph& graph) {
   Inner inner;
   Value* made = middle;
   if (const ir::Node& sum = *middle->producer; sum.is("add", "Tensor") && ops::Call(sum).number("alpha") == 1) {
+    if (!between_tensors(sum)) return std::nullopt;
     Value *a = std::get<Value*>(sum.args[0]), *b = std::get<Value*>(sum.args[1]);
     inner.added = match::as_constant(b);
     if (!inner.added) {
@@ -79,7 +82,15 @@ bool compose(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, int64
   const int64_t before = outputs * wide + (others ? 0 : wide * narrow);
   const int64_t after = outputs * (narrow + (inner->added ? kSumCost : 0));
   if (after > before - before / 8) return false;
-  const int64_t rows = narrow + (inner->added ? inner->added->numel() / wide : 0);
+  const int64_t known = inner->added ? inner->added->numel() / wide : 0;  // rows of the known tensor
+  const int64_t rows = narrow + known;
+  const int64_t growth = outputs * rows - outputs * wide - (others ? 0 : wide * (narrow + known));
+  if (growth * static_cast<int64_t>(sizeof(float)) > kMostGrowth) {
+    context.declined(node, "the known tensor that is added would take " +
+                               std::to_string(growth * static_cast<int64_t>(sizeof(float))) +
+                               " bytes more once it is written for each of the layers after it");
+    return false;
+  }
   const int64_t cost = outputs * wide * rows;
   if (cost > work) {
     context.declined(node, "the product of its weights with those of the layers after it would take " +

@@ -3,6 +3,7 @@
 #include "match/constant.h"
 #include "match/views.h"
 #include "ops/infer.h"
+#include "passes/affine.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
 #include "passes/weights.h"
@@ -14,7 +15,7 @@ constexpr int64_t kMaxElements = 4 << 20;
 
 // x + c: the variable and the constant side of an addition of floats of one type.
 bool open_sum(const ir::Node& node, Value*& x, Value*& c, TensorData& data) {
-  if (!node.is("add", "Tensor")) return false;
+  if (!node.is("add", "Tensor") || !between_tensors(node)) return false;
   const ops::Call call(node);
   if (call.number("alpha") != 1) return false;
   Value *a = call.tensor("self"), *b = call.tensor("other");

@@ -80,7 +80,8 @@ class Forms {
     const int64_t last = node.result()->type.rank() - 1;
     const auto along_last = [&] { return ops::normalize_dim(call.integer("dim"), last + 1) == last; };
     if (node.is("slice", "Tensor")) {
-      if (call.is_symbolic("start") || call.integer("step") != 1 || !along_last()) return std::nullopt;
+      if (call.is_symbolic("start") || call.is_symbolic("step") || call.integer("step") != 1 || !along_last())
+        return std::nullopt;
       return sliced(call);
     }
     if (node.is("cat")) return along_last() ? joined(call) : std::nullopt;
@@ -152,7 +153,11 @@ class Forms {
     return true;
   }
 
+  // Export writes the tensor forms of products and sums with plain numbers too.
+  static bool between_tensors(const ops::Call& call) { return std::holds_alternative<Value*>(call.arg("other")); }
+
   std::optional<Form> product(const ops::Call& call, const ir::Type& type, int depth = 0) const {
+    if (!between_tensors(call)) return std::nullopt;
     Value *x = call.tensor("self"), *c = call.tensor("other");
     auto data = match::as_constant(c);
     if (!data) {
@@ -212,6 +217,7 @@ class Forms {
   }
 
   std::optional<Form> sum(const ops::Call& call, double sign) const {
+    if (!between_tensors(call)) return std::nullopt;
     Value *a = call.tensor("self"), *b = call.tensor("other");
     if (!readable(a) || !readable(b) || !(a->type == b->type) || a->is_constant() || b->is_constant())
       return std::nullopt;
