@@ -11,8 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-SIZES = (800, 1600, 3200)
-# Hash tables and sorting cost a little more than linear; a loop over all nodes for each node, of three instructions, costs more.
+SIZES = (500, 1000, 2000)
+# Hash tables and sorting cost a little more than linear; ten instructions for each pair of nodes cost more.
 MOST = 2.2
 
 
