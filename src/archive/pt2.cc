@@ -43,7 +43,7 @@ std::string_view foreign_form(std::string_view head) {
 
 Result<std::shared_ptr<const Pt2>> Pt2::open(const std::filesystem::path& path) {
   EL_TRY(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  return from_bytes(file->bytes(), path.filename().string(), file);
+  return from_bytes(file->bytes(), path.string(), file);
 }
 
 Result<std::shared_ptr<const Pt2>> Pt2::from_bytes(std::span<const std::byte> bytes, std::string source,

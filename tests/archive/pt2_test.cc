@@ -44,7 +44,7 @@ TEST(Pt2, WhatTorchWrites) {
   const auto pt2 = Pt2::open(testing::source_dir() / "tests/data/import/base.pt2");
   ASSERT_TRUE(pt2.ok()) << pt2.error().message;
   EXPECT_EQ((*pt2)->root(), "base");
-  EXPECT_EQ((*pt2)->source(), "base.pt2");
+  EXPECT_TRUE((*pt2)->source().ends_with("/tests/data/import/base.pt2")) << (*pt2)->source();
   ASSERT_EQ((*pt2)->models().size(), 1u);
   EXPECT_EQ(*(*pt2)->choose_model(std::nullopt), "model");
   EXPECT_EQ((*pt2)->text("byteorder").ok() ? *(*pt2)->text("byteorder") : "", "little");

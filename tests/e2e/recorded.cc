@@ -108,7 +108,10 @@ Outcome run_recorded(const fs::path& folder, LowerOptions options, double tolera
   if (outcome.ok()) return *outcome;
   // A defect is never an acceptable refusal.
   const bool ours = outcome.error().kind == ErrorKind::Internal;
-  return {ours ? Outcome::Kind::Wrong : Outcome::Kind::Refused, outcome.error().message, 0, 0, 0};
+  std::string sentence = outcome.error().message;
+  const std::string file = (folder / "model.pt2").string();
+  if (sentence.starts_with(file)) sentence.replace(0, file.size(), "model.pt2");  // the same wherever the tree is
+  return {ours ? Outcome::Kind::Wrong : Outcome::Kind::Refused, sentence, 0, 0, 0};
 }
 
 }  // namespace edgelift::testing
