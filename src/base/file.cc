@@ -99,12 +99,14 @@ Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
   if (target.empty()) return usage_error("the name of the output file is empty");
   auto file = std::unique_ptr<AtomicFile>(new AtomicFile());
   // A link is followed, so that the file it names is replaced and not the link; a device or pipe is not replaced.
-  std::error_code ignored;
-  file->target_ = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target, ignored) : target;
-  const fs::file_status status = fs::status(file->target_, ignored);
+  std::error_code ignored, unresolved;
+  const fs::file_status status = fs::status(target, ignored);
   if (fs::is_directory(status)) return input_error(fmt::format("{}: cannot write: is a directory", target.string()));
   if (fs::exists(status) && !fs::is_regular_file(status))
     return input_error(fmt::format("{}: cannot write: is a device or pipe; give the name of a file", target.string()));
+  file->target_ = fs::is_symlink(target, ignored) ? fs::weakly_canonical(target, unresolved) : target;
+  if (unresolved)
+    return input_error(fmt::format("{}: cannot follow the link: {}", target.string(), unresolved.message()));
   // In the target's folder, so that the rename stays on one file system.
   const fs::path folder = file->target_.has_parent_path() ? file->target_.parent_path() : fs::path(".");
   file->fd_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);

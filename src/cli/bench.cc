@@ -73,7 +73,10 @@ int run_bench(const BenchArgs& args) {
   for (const runtime::BenchRow& row : report->rows) {
     const bool first = row.file.string() == args.files[0];
     std::string speed = "1.00x";
-    if (!first && ratio < report->ratios.size()) speed = fmt::format("{:.2f}x", report->ratios[ratio++].by_min);
+    if (!first && ratio < report->ratios.size()) {
+      const double by_min = report->ratios[ratio++].by_min;
+      speed = by_min < 0.1 ? fmt::format("{:.2g}x", by_min) : fmt::format("{:.2f}x", by_min);
+    }
     rows.push_back({row.file.string(), fmt::format("{}", row.threads), fmt::format("{:.3f}", row.min_ms),
                     fmt::format("{:.3f}", row.median_ms), speed, fmt::format("{:.1f}", row.load_ms),
                     human_bytes(row.peak_rss_bytes), human_bytes(row.peak_anon_bytes)});

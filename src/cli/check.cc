@@ -97,6 +97,10 @@ Result<Json> check(const CheckArgs& args) {
     return input_error(
         fmt::format("there is no portable form to compare with ({}) and no --expect", reference.error().message));
 
+  const auto is_tensor = [](const runtime::InputSpec& spec) { return spec.kind == runtime::InputSpec::Kind::Tensor; };
+  const std::vector<runtime::InputSpec>& takes = form.method->inputs();
+  if (!args.expected.empty() && args.inputs.empty() && std::any_of(takes.begin(), takes.end(), is_tensor))
+    return usage_error("--expect compares with what was recorded for certain inputs; give these with -i");
   EL_TRY(const Arguments inputs, method_inputs(form.method->inputs(), args.inputs, &args.seed));
   const ir::Program* program = form.program ? &*form.program : reference.ok() ? &*reference->program : nullptr;
   ir::Program read;
@@ -117,6 +121,16 @@ Result<Json> check(const CheckArgs& args) {
       EL_TRY(auto data, read_input(file));
       expected.emplace_back(std::move(data));
     }
+    // An output that is None has no file.
+    size_t none = 0;
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (!std::holds_alternative<std::monostate>(got[i])) continue;
+      ++none;
+      if (i <= expected.size()) expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(i), std::monostate());
+    }
+    if (got.size() != expected.size())
+      return usage_error(fmt::format("the method has {} output{} to compare, {} given with --expect", got.size() - none,
+                                     got.size() - none == 1 ? "" : "s", args.expected.size()));
     EL_TRY_OK(compare_all(fmt::format("{} against recorded", form.name), got, expected, args.tolerance, rows));
   }
   Json json;

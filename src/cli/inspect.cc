@@ -107,8 +107,8 @@ void rows_of(const Json& json, const std::string& indent, std::vector<std::vecto
 }
 
 Result<Json> inspect(const std::string& path) {
-  EL_TRY(const bool program_file, is_pte(path));
-  if (program_file) {
+  EL_TRY(const bool marked, is_pte(path));
+  if (marked || path.ends_with(".pte")) {  // a damaged one too: the message is about what it should be
     EL_TRY(const auto file, MappedFile::open(path));
     auto program = pte::read(file->bytes(), file);
     if (!program.ok()) return Error{program.error().kind, fmt::format("{}: {}", path, program.error().message)};

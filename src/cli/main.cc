@@ -37,12 +37,13 @@ void add_lowering_options(CLI::App* verb, LoweringArgs& args, bool emits) {
   verb->add_option("--passes", args.passes, "transform passes to add, in order: a,b:key=value (edgelift opt --list)")
       ->type_name("LIST")
       ->group(group);
-  verb->add_flag_callback(
-          "--lift-scalars", [&] { args.lift = 1; }, "lift scalars into rank-0 constants (xnnpack does)")
-      ->group(group);
+  auto* lifts = verb->add_flag_callback(
+      "--lift-scalars", [&] { args.lift = 1; }, "lift scalars into rank-0 constants (xnnpack does)");
+  lifts->group(group);
   verb->add_flag_callback(
           "--no-lift-scalars", [&] { args.lift = 0; }, "leave scalars as they are (upstream and portable do)")
-      ->group(group);
+      ->group(group)
+      ->excludes(lifts);
   verb->add_option("--target", args.target,
                    "forms of convolutions: generic (default), host, avx2, avx512, or a table made by `edgelift tune`")
       ->type_name("NAME|FILE")
@@ -76,7 +77,8 @@ void add_inputs(CLI::App* verb, std::vector<std::string>& inputs, bool random) {
                    fmt::format("FILE.npy, or raw bytes FILE.bin:f32[1,3,224,224]; once for each input, in order{}",
                                random ? "; without any they are random" : ""))
       ->type_name("FILE")
-      ->allow_extra_args(false);
+      ->expected(1)
+      ->take_all();
 }
 
 void add_threads(CLI::App* verb, int& threads, std::string_view standard) {
@@ -133,6 +135,7 @@ int main(int argc, char** argv) {
   add_json(explain_verb, explain.json);
   explain_verb->add_flag("--all", explain.all, "list delegated operators too");
   add_lowering_options(explain_verb, explain, false);
+  explain_verb->footer("Example: edgelift explain model.pt2 --recipe upstream");
   explain_verb->callback([&] { code = run_explain(explain); });
 
   CheckArgs check;
@@ -142,7 +145,8 @@ int main(int argc, char** argv) {
   add_inputs(check_verb, check.inputs, true);
   check_verb->add_option("--expect", check.expected, "a recorded output (.npy), once for each, in order")
       ->type_name("FILE")
-      ->allow_extra_args(false);
+      ->expected(1)
+      ->take_all();
   check_verb->add_option("--tolerance", check.tolerance, "largest error relative to the output's range (default 1e-4)")
       ->type_name("NUMBER");
   add_threads(check_verb, check.threads, "0");
@@ -220,6 +224,7 @@ int main(int argc, char** argv) {
   auto* inspect_verb = app.add_subcommand("inspect", "what is in a .pt2 or .pte");
   inspect_verb->add_option("file", inspect.file, "the file")->type_name("FILE")->required();
   add_json(inspect_verb, inspect.json);
+  inspect_verb->footer("Example: edgelift inspect model.pte");
   inspect_verb->callback([&] { code = run_inspect(inspect); });
 
   DumpArgs dump;
@@ -229,6 +234,7 @@ int main(int argc, char** argv) {
       ->type_name("NAME");
   dump_verb->add_flag("--origins", dump.origins, "source line after each node");
   add_lowering_options(dump_verb, dump, false);
+  dump_verb->footer("Example: edgelift dump model.pt2 --stage partition");
   dump_verb->callback([&] { code = run_dump(dump); });
 
   OptArgs opt;
@@ -245,6 +251,7 @@ int main(int argc, char** argv) {
   OpsArgs ops;
   auto* ops_verb = app.add_subcommand("ops", "the operators that edgelift knows");
   ops_verb->add_flag("--markdown", ops.markdown, "as docs/operators.md");
+  ops_verb->footer("Example: edgelift ops --markdown");
   ops_verb->callback([&] { code = run_ops(ops); });
 
   const std::string_view verb = argc > 1 ? argv[1] : "";
@@ -259,7 +266,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    if (verb.empty()) return fail(edgelift::usage_error(fmt::format("a verb is missing; known are {}", verbs)));
+    if (verb.empty())
+      return fail(edgelift::usage_error(fmt::format("a verb is missing; known are {}; see edgelift --help", verbs)));
     return fail(edgelift::usage_error(
         fmt::format("{}; see edgelift {}--help", error.what(), verb[0] == '-' ? "" : std::string(verb) + " ")));
   } catch (const edgelift::Bug& bug) {

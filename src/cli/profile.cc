@@ -60,8 +60,8 @@ std::string difference(const pte::Program& file, const pte::Program& made) {
     const pte::Plan &a = file.plans[p], &b = made.plans[p];
     if (a.name != b.name) return fmt::format("its method {} is '{}', not '{}'", p, a.name, b.name);
     if (a.instructions.size() != b.instructions.size())
-      return fmt::format("its method {} has {} instructions, not {}", a.name, a.instructions.size(),
-                         b.instructions.size());
+      return fmt::format("its method {} has {} instruction{}, not {}", a.name, a.instructions.size(),
+                         a.instructions.size() == 1 ? "" : "s", b.instructions.size());
     const auto kernel = [](const pte::Plan& plan, const pte::KernelCall& call) {
       const pte::Operator& op = plan.operators.at(static_cast<size_t>(call.op));
       return op.name + "." + op.overload;
@@ -234,7 +234,7 @@ std::string slowest(const std::vector<Row>& rows) {
     const std::string& source = place.source.empty() ? place.module : place.source;
     table_rows.push_back(
         {row->event.name, fmt::format("{} {}", row->event.delegate ? "in delegate" : "kernel", row->event.instruction),
-         fmt::format("{:.3f}", row->ms), total > 0 ? fmt::format("{:.1f}%", 100 * row->ms / total) : "-",
+         fmt::format("{:.4f}", row->ms), total > 0 ? fmt::format("{:.1f}%", 100 * row->ms / total) : "-",
          place.node.empty() && place.why.empty() ? "-" : place.node,
          place.why.empty() ? source : "(" + place.why + ")"});
   }
@@ -269,24 +269,26 @@ int run_profile(const ProfileArgs& args) {
   }
   std::map<std::string, std::pair<double, int>> by_name;
   double inside = 0;
+  bool delegates = false;
   for (const Row& row : profile->rows) {
     auto& [ms, n] = by_name[row.event.name];
     ms += row.ms;
     ++n;
     if (row.event.delegate) inside += row.ms;
+    delegates = delegates || row.event.delegate;
   }
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [name, sum] : by_name) order.emplace_back(-sum.first, name);
   std::sort(order.begin(), order.end());
   std::vector<std::vector<std::string>> table_rows = {{"operator", "calls", "ms"}};
   for (const auto& [ms, name] : order)
-    table_rows.push_back({name, fmt::format("{}", by_name[name].second), fmt::format("{:.3f}", -ms)});
+    table_rows.push_back({name, fmt::format("{}", by_name[name].second), fmt::format("{:.4f}", -ms)});
   std::string text = table(table_rows) + slowest(profile->rows);
-  text += fmt::format("\nminimum of {} runs with {}; operators inside delegates {:.3f} ms in all\n", args.iterations,
+  text += fmt::format("\nminimum of {} runs with {}; operators inside delegates {:.3f} ms in all{}\n", args.iterations,
                       args.threads == 1   ? "1 thread"
                       : args.threads == 0 ? "a thread a core"
                                           : fmt::format("{} threads", args.threads),
-                      inside);
+                      inside, delegates ? " (XNNPACK counts whole microseconds)" : "");
   if (!profile->why.empty()) text += fmt::format("({})\n", profile->why);
   print_text(text);
   return 0;

@@ -107,7 +107,7 @@ Result<std::vector<PassRequest>> parse_passes(std::string_view text) {
     if (request.info == nullptr)
       return usage_error("no pass is called \"" + std::string(name) + "\"; did you mean \"" +
                          nearest(all_passes(), name, [](const PassInfo& info) { return std::string(info.name); }) +
-                         "\"?");
+                         "\"? (`edgelift opt --list` has them all)");
     request.name = std::string(name);
     for (size_t i = 1; i < parts.size(); ++i) {
       const size_t equals = parts[i].find('=');

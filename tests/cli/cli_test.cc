@@ -189,7 +189,7 @@ TEST_P(BadInput, IsRefusedClearly) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, BadInput,
     ::testing::Values(
-        Bad{"TruncatedZip", "lower T -o O", 1, "truncated.pt2"}, Bad{"NotAnArchive", "lower G -o O", 1, "rubbish"},
+        Bad{"TruncatedZip", "lower T -o O", 1, "/truncated.pt2: "}, Bad{"NotAnArchive", "lower G -o O", 1, "rubbish"},
         Bad{"Folder", "lower D -o O", 1, "not a regular file"},
         Bad{"Missing", "lower D/none.pt2 -o O", 1, "No such file"}, Bad{"Program", "lower P -o O", 1, "good.pte"},
         Bad{"MissingFolder", "lower M -o D/none/out.pte", 1, "No such file"},
@@ -217,9 +217,26 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"CheckRubbish", "check M G", 1, "rubbish: the file does not carry"},
         Bad{"ProfileRubbish", "profile G", 1, "rubbish"},
         Bad{"ProfileAModelTwice", "profile M --model M", 2, "is no .pte file"},
+        Bad{"BothLifts", "lower M -o O --lift-scalars --no-lift-scalars", 2, "excludes"},
+        Bad{"ExpectWithoutInputs", "check M --expect I", 2, "give these with -i"},
+        Bad{"ExpectTooMany", "check M -i I --expect I --expect I", 2, "has 1 output to compare, 2 given"},
+        Bad{"InspectRubbish", "inspect G", 1, "rubbish: not a .pt2 archive"},
         Bad{"UnknownVerb", "compile M", 2, "unknown verb"}, Bad{"NoVerb", "", 2, "a verb is missing"},
         Bad{"Tolerance", "check M --tolerance nan", 2, "--tolerance"}),
     [](const auto& info) { return info.param.name; });
+
+TEST(Cli, APipeBehindALinkIsNoOutput) {
+  const Ended run = edgelift("lower " + model("resnet_basic") + " -o /dev/stdout 2>&1 | cat", "set -o pipefail; ");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.out, "edgelift: error: /dev/stdout: cannot write: is a device or pipe; give the name of a file\n");
+}
+
+TEST(Cli, CheckPassesOverOutputsThatAreNone) {
+  const std::string folder = (source_dir() / "tests" / "ops" / "program" / "output_none").string();
+  const std::string check = "check " + folder + "/model.pt2 -i " + folder + "/in0.npy --expect " + folder + "/out0.npy";
+  const Ended run = edgelift(check);
+  EXPECT_EQ(run.code, 0) << run.out << run.error;
+}
 
 TEST(Cli, ARefusalGivesOneAdvice) {
   const fs::path pickled = source_dir() / "tests" / "cases" / "44_q4_group_odd" / "model.pt2";
