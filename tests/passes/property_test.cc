@@ -161,7 +161,8 @@ TEST(ParsePasses, NamesTheNearestPass) {
   const auto list = parse_passes("lift-scalar");
   ASSERT_FALSE(list.ok());
   EXPECT_EQ(list.error().kind, ErrorKind::Usage);
-  EXPECT_EQ(list.error().message, "no pass is called \"lift-scalar\"; did you mean \"lift-scalars\"?");
+  EXPECT_EQ(list.error().message,
+            "no pass is called \"lift-scalar\"; did you mean \"lift-scalars\"? (`edgelift opt --list` has them all)");
 }
 
 TEST(ParsePasses, RefusesBadOptions) {
