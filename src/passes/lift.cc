@@ -275,6 +275,12 @@ Value* Lift::mean_last(Value* a, double bias) {
 
 // The delegate averages over the two dims before the last one. The row goes there beside a dim of size one, and a dim
 // of size one goes last: a product with a one of higher rank makes both, whatever the other sizes are.
+Value* Lift::normalise_last(Value* a, double eps) {
+  Value* centred = sub(a, mean_last(a));
+  Value* variance = mean_last(square(centred), eps);
+  return mul(centred, make("rsqrt", {variance}));
+}
+
 Value* pooled_mean_last(ir::Rewriter& rewriter, Value* a, const MakeFn& make) {
   const ir::Shape sizes = a->type.sizes;
   const auto rank = static_cast<int64_t>(sizes.size());

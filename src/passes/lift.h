@@ -81,6 +81,8 @@ class Lift {
   Value* sum_last(Value* a, double weight, double bias = 0);
   // The mean likewise; of a dynamic dim it is a pooling.
   Value* mean_last(Value* a, double bias = 0);
+  // (a - mean) / sqrt(variance + eps) over the last dim.
+  Value* normalise_last(Value* a, double eps);
   Value* max_last(Value* a);  // keepdim
 
   bool failed() const { return failed_; }
