@@ -81,6 +81,8 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     }
     open = std::move(left);
     base = w.self;
+    // Every step of the walk looks at all open places, so that their number is bounded here and not after it.
+    if (parts.size() + open.size() > kMaxParts) break;
     if (open.empty() || base->producer == nullptr || base->users.size() != 1 || rewriter.graph().is_output(base)) break;
     const auto earlier = as_write(*base->producer);
     if (!earlier || earlier->dim != top->dim) break;
