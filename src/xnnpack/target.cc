@@ -227,7 +227,8 @@ ConvForm choose_form(const Graph& graph, const Node& node, const ConvPolicy& pol
   ConvForm best = ConvForm::Direct;
   double best_gain = least;
   for (const ConvForm form : kConvForms) {
-    if (form == ConvForm::Direct || form_error(form) > max_error || form_weight_growth(form, node.window) > growth) continue;
+    if (form == ConvForm::Direct || form_error(form) > max_error || form_weight_growth(form, node.window) > growth)
+      continue;
     if (!form_applies(graph, node, form)) continue;
     const auto g = gain(*policy.target, *shape, form);
     if (g && *g >= best_gain) {
