@@ -53,7 +53,18 @@ def _write(x, action):
 
 for _tag, _fn in WRITES.items():
     case("view_write", _tag, _fn, R(2, 4), R(4), forms="tfc" if _tag in ("row", "slice", "transposed", "through_view", "mask") else "t")
+case("view_write", "in_turns", lambda x: _in_turns(x), R(2, 3, 6))
 case("view_write", "loop_over_rows", lambda x: _fill_rows(x), R(3, 2), forms="tf")
+
+
+def _in_turns(x):  # a rotation of pairs as many models spell it, and one place of three
+    y = torch.relu(x)
+    pairs, thirds = torch.empty_like(y), y * 2
+    pairs[..., 0::2] = -x[..., 1::2]
+    pairs[..., 1::2] = x[..., 0::2]
+    thirds[:, :, 1::3] = y[:, :, :2]
+    thirds[:, ::3] += 1
+    return pairs, thirds
 
 
 def _fill_rows(x):

@@ -1,5 +1,6 @@
 // Writes into a slice or one place of a dim (select_scatter, slice_scatter): what lies before, the written part, and
-// what lies after, joined. A chain of writes along one dim (a loop that fills its result) is joined once. Exact.
+// what lies after, joined. A chain of writes along one dim (a loop that fills its result) is joined once. Writes of
+// every n-th place (x[..., 0::2] = a) are joined along a dim of n that the dim is split into. Exact.
 #include <algorithm>
 
 #include "ops/infer.h"
@@ -47,7 +48,82 @@ std::optional<Write> as_write(const ir::Node& node) {
   return w;
 }
 
+// A write of every step-th place from `phase` on to the end.
+struct Stride {
+  Value *self = nullptr, *source = nullptr;
+  int64_t dim = 0, step = 0, phase = 0;
+  bool along(const Stride& other) const { return dim == other.dim && step == other.step; }
+};
+
+std::optional<Stride> as_stride(const ir::Node& node) {
+  if (!node.is("slice_scatter")) return std::nullopt;
+  const ops::Call call(node);
+  Stride s;
+  s.self = call.tensor("self");
+  s.source = call.tensor("src");
+  if (call.is_symbolic("step") || s.self->type.rank() == 0) return std::nullopt;
+  s.step = call.integer("step");
+  const auto dim = ops::normalize_dim(call.integer("dim"), s.self->type.rank());
+  if (!dim || s.step < 2) return std::nullopt;
+  s.dim = *dim;
+  const SymInt& size = s.self->type.sizes[static_cast<size_t>(*dim)];
+  if (!size.is_const() || size.value() == 0 || size.value() % s.step != 0) return std::nullopt;
+  const auto range = ops::slice_range(size, ops::opt_sym(call, "start"), ops::opt_sym(call, "end"), s.step);
+  if (!range.start.is_const() || range.length != SymInt(size.value() / s.step)) return std::nullopt;
+  s.phase = range.start.value();
+  return s;
+}
+
+bool join_strides(ir::Node& node, const Stride& top, ir::Rewriter& rewriter, PassContext& context) {
+  if (!is_f32_or_f16(node.result())) return false;
+  if (top.step > static_cast<int64_t>(kMaxParts)) {
+    context.declined(node, "it writes every " + std::to_string(top.step) + "th place");
+    return false;
+  }
+  // The last write of a chain takes the others with it.
+  if (node.result()->users.size() == 1 && !rewriter.graph().is_output(node.result())) {
+    const auto next = as_stride(*node.result()->users[0]);
+    if (next && next->self == node.result() && next->along(top)) return false;
+  }
+  std::vector<Value*> written(static_cast<size_t>(top.step), nullptr);
+  Stride s = top;
+  for (;;) {
+    Value*& place = written[static_cast<size_t>(s.phase)];
+    if (place == nullptr) place = s.source;
+    if (s.self->producer == nullptr || s.self->users.size() != 1 || rewriter.graph().is_output(s.self)) break;
+    const auto earlier = as_stride(*s.self->producer);
+    if (!earlier || !earlier->along(top)) break;
+    s = *earlier;
+  }
+  if (s.self == top.self && !beside_delegated(node)) return false;
+  const auto dim = static_cast<size_t>(top.dim);
+  const ir::Shape whole = node.result()->type.sizes;
+  const auto split = [&](int64_t places) {
+    ir::Shape shape = whole;
+    shape[dim] = SymInt(whole[dim].value() / top.step);
+    shape.insert(shape.begin() + top.dim + 1, SymInt(places));
+    return shape;
+  };
+  Lift lift(rewriter, node);
+  std::vector<Value*> pieces;
+  Value* base = nullptr;
+  for (size_t from = 0; from < written.size();) {
+    if (written[from] != nullptr) {
+      pieces.push_back(lift.view(written[from++], split(1)));
+      continue;
+    }
+    size_t to = from;
+    while (to < written.size() && written[to] == nullptr) ++to;
+    if (base == nullptr) base = lift.view(s.self, split(top.step));
+    pieces.push_back(
+        lift.slice(base, top.dim + 1, SymInt(static_cast<int64_t>(from)), SymInt(static_cast<int64_t>(to - from))));
+    from = to;
+  }
+  return commit(lift, node, lift.view(lift.cat(std::move(pieces), top.dim + 1), whole), context);
+}
+
 bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
+  if (const auto stride = as_stride(node)) return join_strides(node, *stride, rewriter, context);
   const auto top = as_write(node);
   if (!top || !is_f32_or_f16(node.result())) return false;
   // The last write of a chain takes the others with it.
