@@ -1,4 +1,4 @@
-"""Includes go one way only (DESIGN.md 2), and what a file uses of the standard library it includes, itself or through a
+"""Includes go one way only, and what a file uses of the standard library it includes, itself or through a
 header of ours: libraries differ in what their headers bring along, so that one compiler takes what the next one refuses.
 Prints each line that breaks a rule and exits 1.
 """

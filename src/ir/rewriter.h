@@ -48,7 +48,7 @@ class Rewriter {
 
   // A program constant and the graph's value for it.
   Value* constant(std::string name_wish, TensorData data);
-  // The shared rank-0 constant of dtype holding value; equal literals share one (DESIGN 3.4).
+  // The shared rank-0 constant of dtype holding value; equal literals share one.
   Value* scalar(DType dtype, double value);
   Value* scalar(DType dtype, int64_t value);
 

@@ -1,4 +1,4 @@
-// The text form (.elir), DESIGN.md 4. Law: print(parse(print(g))) == print(g).
+// The text form (.elir). Law: print(parse(print(g))) == print(g).
 #pragma once
 
 #include <string>

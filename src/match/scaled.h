@@ -1,4 +1,4 @@
-// "x times a known number", in every spelling (DESIGN.md 3.3). The one function that fusion and the lifting guard
+// "x times a known number", in every spelling. The one function that fusion and the lifting guard
 // share.
 #pragma once
 

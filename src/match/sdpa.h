@@ -1,4 +1,4 @@
-// Scaled dot product attention, whole or spelled out (DESIGN.md 3.3). The fusion and the guard of lift-scalars both ask
+// Scaled dot product attention, whole or spelled out. The fusion and the guard of lift-scalars both ask
 // this function and have no pattern of their own.
 #pragma once
 

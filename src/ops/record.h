@@ -1,4 +1,4 @@
-// One record an operator: everything that edgelift knows of it (DESIGN.md 3.2). Records stand in explicit tables, one
+// One record an operator: everything that edgelift knows of it. Records stand in explicit tables, one
 // file an operator family; table.cc lists the families.
 #pragma once
 

@@ -1,4 +1,4 @@
-// scaled_dot_product_attention becomes two matrix products and a softmax (DESIGN.md 3.6). Query heads that share a key
+// scaled_dot_product_attention becomes two matrix products and a softmax. Query heads that share a key
 // head become rows of one product. Masks become finite numbers added to the scores; rows that a mask may hide entirely
 // are set to zero, as the operator defines, and only where that can happen.
 #include <algorithm>

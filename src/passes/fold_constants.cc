@@ -1,4 +1,4 @@
-// Computes at compile time what depends on constants alone (DESIGN.md 3.9). Views of constants become strided views of
+// Computes at compile time what depends on constants alone. Views of constants become strided views of
 // the bytes; everything else runs on the runtime's own kernels, all of it in one call, after
 // what has no kernel was decomposed.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Attention spelled out becomes scaled_dot_product_attention, its scales one number (DESIGN.md 3.3, 3.6). Uses
+// Attention spelled out becomes scaled_dot_product_attention, its scales one number. Uses
 // match_sdpa and has no pattern of its own.
 #include "match/constant.h"
 #include "match/sdpa.h"

@@ -1,4 +1,4 @@
-// aten.<op>.Scalar becomes aten.<op>.Tensor with a rank-0 constant (DESIGN.md 3.4), so that the delegate can hold it.
+// aten.<op>.Scalar becomes aten.<op>.Tensor with a rank-0 constant, so that the delegate can hold it.
 #include <cmath>
 #include <unordered_set>
 

@@ -16,7 +16,7 @@
 
 namespace edgelift::passes {
 
-// Runs a graph of constants (no inputs) on the runtime's kernels and returns its outputs (DESIGN.md 3.9). Provided by
+// Runs a graph of constants (no inputs) on the runtime's kernels and returns its outputs. Provided by
 // src/runtime.
 using Evaluate = std::function<Result<std::vector<TensorData>>(const ir::Program& program)>;
 

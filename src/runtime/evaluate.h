@@ -1,4 +1,4 @@
-// Constant folding on the real kernels (DESIGN.md 3.9): the hook that passes::PassContext takes.
+// Constant folding on the real kernels: the hook that passes::PassContext takes.
 #pragma once
 
 #include "passes/pass.h"

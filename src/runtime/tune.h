@@ -1,4 +1,4 @@
-// Times the forms of convolutions on this machine's runtime (DESIGN.md 3.10).
+// Times the forms of convolutions on this machine's runtime.
 #pragma once
 
 #include <functional>

@@ -90,7 +90,7 @@ enum class Datatype : uint8_t {
 std::optional<Datatype> datatype_of(DType dtype);  // f32, f16, i32, bf16
 const char* datatype_name(Datatype datatype);      // f32, f16, i32, bf16, qint8 …
 
-// How a constant is used. Only packed constants may live in the delegate (DESIGN.md 3.5).
+// How a constant is used. Only packed constants may live in the delegate.
 enum class Use : uint8_t {
   None,      // not a constant
   Packed,    // filter or bias of convolution and fully-connected, constant second operand of a batch matmul
@@ -168,7 +168,7 @@ enum class Category : uint8_t {
 };
 Category category(Kind kind);
 size_t concatenate_arity(Kind kind);  // 2 to 5; 0 for other kinds
-// True if XNNPACK copies a constant in this operand's place when the delegate is created (DESIGN.md 3.5).
+// True if XNNPACK copies a constant in this operand's place when the delegate is created.
 bool packs_operand(const Node& node, size_t operand);
 
 struct Graph {

@@ -1,4 +1,4 @@
-// What a machine's runtime was measured to do with each form of a convolution (DESIGN.md 3.10). A target is a list of
+// What a machine's runtime was measured to do with each form of a convolution. A target is a list of
 // measured layers; the gain of a form on another layer is interpolated between its nearest neighbours in the logarithm
 // of channels and pixels. Where nothing near was measured nothing is claimed, and the direct form stays.
 #pragma once

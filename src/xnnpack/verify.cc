@@ -136,7 +136,7 @@ Status verify_operands(const Graph& graph, const Node& node, const std::vector<b
     if (id >= graph.values.size()) return broken(graph, node, "operand " + std::to_string(i) + " does not exist");
     if (!defined[id]) return broken(graph, node, value_text(id) + " is used before it is defined");
     const Value& value = graph.values[id];
-    // The rule on unpacked constants (DESIGN.md 3.5): what XNNPACK does not copy must outlive the delegate's data.
+    // The rule on unpacked constants: what XNNPACK does not copy must outlive the delegate's data.
     if (value.use == Use::Packed && !packs_operand(node, i)) {
       return broken(
           graph, node,

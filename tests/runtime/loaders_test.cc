@@ -1,4 +1,4 @@
-// The rule on unpacked constants (DESIGN.md 3.5) on whole models: a delegate frees the data that it was created from,
+// The rule on unpacked constants on whole models: a delegate frees the data that it was created from,
 // so what the runtime reads later must not be there. Every loader, with the weight cache off and on, gives the same
 // bits. A session refuses a runtime that does not take the option of the cache, so "on" is on.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The rule on unpacked constants (DESIGN.md 3.5) on the real runtime, with every kind of operand that takes one:
+// The rule on unpacked constants on the real runtime, with every kind of operand that takes one:
 // whatever way the file is loaded, and with the backend's weight cache on and off, the same bits come out, also after
 // several runs.
 #include "make.h"
