@@ -88,13 +88,6 @@ MappedFile::~MappedFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-void MappedFile::release(size_t first, size_t size) const {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t begin = (first + page - 1) / page * page;
-  const size_t end = std::min(first + size, bytes_.size()) / page * page;
-  if (begin < end) madvise(const_cast<std::byte*>(bytes_.data()) + begin, end - begin, MADV_DONTNEED);
-}
-
 Result<std::unique_ptr<AtomicFile>> AtomicFile::create(const fs::path& target) {
   if (target.empty()) return usage_error("the name of the output file is empty");
   auto file = std::unique_ptr<AtomicFile>(new AtomicFile());

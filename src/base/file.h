@@ -29,8 +29,6 @@ class MappedFile {
     uint64_t offset = 0;
   };
   static std::optional<Place> place_of(std::span<const std::byte> bytes);
-  // Tells the kernel that the pages of [first, first+size) are not needed any more (they are clean and stay readable).
-  void release(size_t first, size_t size) const;
 
  private:
   MappedFile() = default;

@@ -32,7 +32,6 @@ int fail(const Error& error) {
   return 3;
 }
 
-void warn(const std::string& sentence) { fmt::print(stderr, "edgelift: warning: {}\n", sentence); }
 void print_json(const nlohmann::ordered_json& json) { print_text(json.dump() + "\n"); }
 void print_text(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

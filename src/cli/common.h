@@ -13,7 +13,6 @@ namespace edgelift::cli {
 
 // Prints "edgelift: error: sentence" to stderr and returns the exit code: 1 input, 2 usage, 3 ours.
 int fail(const Error& error);
-void warn(const std::string& sentence);
 void print_json(const nlohmann::ordered_json& json);
 void print_text(const std::string& text);
 // False if something that was printed could not be written.

@@ -2,8 +2,6 @@
 // decomposition table that this and the later legalisation share. docs/edge.md lists the operators that remain.
 #pragma once
 
-#include <functional>
-
 #include "base/result.h"
 #include "ir/graph.h"
 #include "ir/rewriter.h"
@@ -25,14 +23,6 @@ Status to_edge(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& 
 
 // The first half of to_edge: afterwards no operator writes its arguments, and no value aliases another.
 Status functionalize(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& options = {});
-
-// Rewrites one node by the table; false if the table has no entry for it or the entry declines. The node is erased when
-// it was rewritten.
-Result<bool> decompose_node(ir::Node& node, ir::Rewriter& rewriter, const EdgeOptions& options);
-
-// Decomposes every node for which `keep` is false until nothing changes.
-Result<bool> decompose(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& options,
-                       const std::function<bool(const ir::Node&)>& keep);
 
 // Who will run the nodes that legalize leaves.
 enum class Target : uint8_t {

@@ -79,17 +79,4 @@ Result<bool> apply(ir::Program& program, const ir::OpTable& ops, const EdgeOptio
   return Error{errors.front().kind, std::move(message)};
 }
 
-Result<bool> decompose_node(ir::Node& node, ir::Rewriter& rewriter, const EdgeOptions& options) {
-  const Entry* entry = find_entry(node.op);
-  if (entry == nullptr) return false;
-  rewriter.set_insert_point(&node);
-  Builder builder(node, rewriter, options);
-  return entry->fn(builder);
-}
-
-Result<bool> decompose(ir::Program& program, const ir::OpTable& ops, const EdgeOptions& options,
-                       const std::function<bool(const ir::Node&)>& keep) {
-  return apply(program, ops, options, [&](const ir::Node& node) { return keep(node) ? nullptr : find_entry(node.op); });
-}
-
 }  // namespace edgelift::edge

@@ -146,10 +146,4 @@ ir::Value* transposed_source(ir::Value* value, std::vector<ir::Node*>& passed) {
   return nullptr;
 }
 
-size_t use_count(const ir::Graph& graph, const ir::Value* value) {
-  size_t count = value->users.size();
-  for (const ir::OutputSpec& output : graph.outputs()) count += output.value == value;
-  return count;
-}
-
 }  // namespace edgelift::match

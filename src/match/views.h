@@ -24,7 +24,11 @@ bool is_noop(const ir::Node& node);
 bool is_noop_expand(const ir::Node& node);
 
 // All uses of the value, graph outputs included.
-size_t use_count(const ir::Graph& graph, const ir::Value* value);
-inline bool used_once(const ir::Graph& graph, const ir::Value* value) { return use_count(graph, value) == 1; }
+inline size_t use_count(const ir::Value* value) { return value->users.size() + value->times_output; }
+inline bool used_once(const ir::Value* value) { return use_count(value) == 1; }
+// The node that has the value's one use; null where there are more, or where the one is an output of the graph.
+inline ir::Node* only_user(const ir::Value* value) {
+  return used_once(value) && !value->users.empty() ? value->users.front() : nullptr;
+}
 
 }  // namespace edgelift::match

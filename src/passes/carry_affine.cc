@@ -30,7 +30,7 @@ struct Chain {
   }
 };
 
-Chain chain_of(Value* value, const ir::Graph& graph) {
+Chain chain_of(Value* value) {
   Chain chain;
   chain.base = value;
   const ir::Type& type = value->type;
@@ -38,7 +38,7 @@ Chain chain_of(Value* value, const ir::Graph& graph) {
   const int64_t channels = type.sizes.back().value();
   chain.scale.assign(static_cast<size_t>(channels), 1.0);
   chain.shift.assign(static_cast<size_t>(channels), 0.0);
-  while (chain.base->producer != nullptr && (chain.nodes == 0 || match::used_once(graph, chain.base))) {
+  while (chain.base->producer != nullptr && (chain.nodes == 0 || match::used_once(chain.base))) {
     const auto step = as_affine_step(*chain.base->producer, 1, channels);
     if (!step) break;
     for (size_t c = 0; c < chain.scale.size(); ++c) {
@@ -61,13 +61,13 @@ struct Sum {
 };
 
 // n + y, where y is made by a linear for this sum alone.
-std::optional<Sum> as_sum(ir::Node& user, const Value* value, const ir::Graph& graph) {
+std::optional<Sum> as_sum(ir::Node& user, const Value* value) {
   if (!user.is("add", "Tensor") || !between_tensors(user) || ops::Call(user).number("alpha") != 1) return std::nullopt;
   Sum sum;
   sum.node = &user;
   sum.operand = user.args[0] == ir::Arg(const_cast<Value*>(value)) ? 0 : 1;
   Value* other = std::get<Value*>(user.args[1 - sum.operand]);
-  if (other == value || other->producer == nullptr || !match::used_once(graph, other)) return std::nullopt;
+  if (other == value || other->producer == nullptr || !match::used_once(other)) return std::nullopt;
   if (!(other->type == value->type) || !(user.result()->type == value->type)) return std::nullopt;
   auto layer = as_layer(*other->producer);
   if (!layer || layer->kind != Layer::Kind::Linear || layer->shares_weight) return std::nullopt;
@@ -105,10 +105,9 @@ bool carry(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightB
   // Where another step follows, the chain's end is looked at.
   const int64_t channels = type.sizes.back().value();
   if (!as_affine_step(node, 1, channels).has_value()) return false;
-  if (match::used_once(graph, value) && value->users.size() == 1 &&
-      as_affine_step(*value->users.front(), 1, channels).has_value())
+  if (const ir::Node* next = match::only_user(value); next != nullptr && as_affine_step(*next, 1, channels))
     return false;
-  const Chain chain = chain_of(value, graph);
+  const Chain chain = chain_of(value);
   if (chain.nodes == 0 || !(chain.base->type == type)) return false;
   std::vector<ir::Node*> users = value->users;  // in no order of their own
   std::sort(users.begin(), users.end(), [](const ir::Node* a, const ir::Node* b) { return a->order < b->order; });
@@ -116,7 +115,7 @@ bool carry(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightB
   std::vector<Sum> sums;
   bool good = !graph.is_output(value) && std::adjacent_find(users.begin(), users.end()) == users.end();
   for (size_t i = 0; i < users.size() && good; ++i) {
-    if (auto sum = as_sum(*users[i], value, graph)) {
+    if (auto sum = as_sum(*users[i], value)) {
       layers.push_back(sum->other);
       sums.push_back(std::move(*sum));
       continue;

@@ -30,7 +30,7 @@ struct Inner {
   std::optional<TensorData> added;
 };
 
-std::optional<Inner> inner_of(Value* middle, const ir::Graph& graph) {
+std::optional<Inner> inner_of(Value* middle) {
   if (middle->producer == nullptr || middle->type.dtype != DType::F32) return std::nullopt;
   Inner inner;
   Value* made = middle;
@@ -43,7 +43,7 @@ std::optional<Inner> inner_of(Value* middle, const ir::Graph& graph) {
       std::swap(a, b);
     }
     // Rows of the layer's width, so that the second layer can be applied to them.
-    if (!inner.added || match::as_constant(a) || !match::used_once(graph, a) || !(a->type == middle->type) ||
+    if (!inner.added || match::as_constant(a) || !match::used_once(a) || !(a->type == middle->type) ||
         inner.added->rank() == 0 || !(SymInt(inner.added->sizes().back()) == a->type.sizes.back()))
       return std::nullopt;
     made = a;
@@ -73,7 +73,7 @@ bool compose(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, int64
     }
   }
   if (readers.empty()) return false;
-  const auto inner = inner_of(middle, graph);
+  const auto inner = inner_of(middle);
   if (!inner) return false;
   const int64_t narrow = inner->layer.in_channels, wide = inner->layer.out_channels;
   int64_t outputs = 0;

@@ -28,14 +28,14 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
     // One permutation may stand between: the channels are another dim then.
     const auto permutation = match::permutation_of(*made->producer);
     if (permutation) {
-      if (!match::used_once(rewriter.graph(), made)) continue;
+      if (!match::used_once(made)) continue;
       made = std::get<Value*>(made->producer->args[0]);
       if (made->producer == nullptr) continue;
     }
     ir::Node* producer = made->producer;
     if (!producer->is("linear") && !producer->is("convolution") && !producer->is("conv2d") && !producer->is("conv1d"))
       continue;
-    if (!match::used_once(rewriter.graph(), made)) continue;
+    if (!match::used_once(made)) continue;
     auto layer = as_layer(*producer);
     if (!layer) continue;
     size_t from_end = channel_from_end(*layer);
@@ -65,7 +65,7 @@ bool fold_into_producer(ir::Node& node, ir::Rewriter& rewriter, PassContext& con
 bool fold_hardsigmoid(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   if (!node.is("hardsigmoid")) return false;
   Value* input = std::get<Value*>(node.args.at(0));
-  if (input->producer == nullptr || !match::used_once(rewriter.graph(), input)) return false;
+  if (input->producer == nullptr || !match::used_once(input)) return false;
   auto layer = as_layer(*input->producer);
   if (!layer || layer->shares_weight || !budget.take({*layer}, node, context)) return false;
   const auto channels = static_cast<size_t>(layer->out_channels);
@@ -112,7 +112,7 @@ bool fold_into_users(ir::Node& node, ir::Rewriter& rewriter, PassContext& contex
   Value* input = last->input;
   std::vector<double> scale = last->scale, shift = last->shift;
   // x * g + b: both steps at once, where the product has no other use.
-  if (input->producer != nullptr && match::used_once(rewriter.graph(), input)) {
+  if (input->producer != nullptr && match::used_once(input)) {
     const auto before = as_affine_step(*input->producer, from_end, layers[0].in_channels);
     if (before && !shifts(*before)) {
       for (size_t i = 0; i < scale.size(); ++i) scale[i] *= before->scale[i];

@@ -91,7 +91,7 @@ bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     context.declined(node, "the convolution before it is unbatched, so that its channels are another dimension");
     return false;
   }
-  if (!match::used_once(rewriter.graph(), norm->input)) {
+  if (!match::used_once(norm->input)) {
     context.declined(node, "the layer before it has other users");
     return false;
   }

@@ -47,7 +47,7 @@ bool join_sums(ir::Node& node, ir::Rewriter& rewriter) {
   Value *outer_x = nullptr, *outer_c = nullptr, *x = nullptr, *c = nullptr;
   TensorData b, a;
   if (!open_sum(node, outer_x, outer_c, b) || outer_x->producer == nullptr) return false;
-  if (!match::used_once(rewriter.graph(), outer_x) || !open_sum(*outer_x->producer, x, c, a)) return false;
+  if (!match::used_once(outer_x) || !open_sum(*outer_x->producer, x, c, a)) return false;
   const std::vector<int64_t> sizes = broadcast_sizes(a, b);
   int64_t numel = 1;
   for (const int64_t size : sizes) numel *= size;
@@ -71,7 +71,7 @@ bool distribute_over_cat(ir::Node& node, ir::Rewriter& rewriter) {
   TensorData p;
   if (!open_sum(node, x, c, p) || x->producer == nullptr || !x->producer->is("cat")) return false;
   if (!node.result()->type.is_static()) return false;
-  if (!match::used_once(rewriter.graph(), x) || !x->type.is_static()) return false;
+  if (!match::used_once(x) || !x->type.is_static()) return false;
   if (!(x->type.sizes == node.result()->type.sizes) || p.rank() > x->type.rank() || p.numel() > kMaxElements)
     return false;
   const ops::Call cat(*x->producer);

@@ -13,10 +13,9 @@ namespace {
 bool fold(ir::Node& node, ir::Rewriter& rewriter, PassContext& context, WeightBudget& budget) {
   match::ScaleStep step;
   if (!match::match_scale(node, step)) return false;
-  const ir::Graph& graph = rewriter.graph();
   Value* value = step.base;
   for (int depth = 0; depth < 16; ++depth) {
-    if (value->producer == nullptr || !match::used_once(graph, value)) return false;
+    if (value->producer == nullptr || !match::used_once(value)) return false;
     ir::Node* producer = value->producer;
     if (producer->is("linear") || producer->is("convolution")) {
       auto layer = as_layer(*producer);

@@ -308,7 +308,7 @@ std::vector<std::pair<ir::Node*, Form>> largest_forms(const ir::Graph& graph, Pa
       if (part == nullptr) continue;
       if (form == nullptr || form->base != part->base) {
         end(operand);
-      } else if (match::used_once(graph, operand)) {
+      } else if (match::used_once(operand)) {
         forms.take(operand);
       }
     }

@@ -53,12 +53,6 @@ Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const Te
   return rewriter.constant(name, data);
 }
 
-Value* below_reshapes(Value* value) {
-  while (value->producer != nullptr && (value->producer->is("view") || value->producer->is("unsqueeze")))
-    value = std::get<Value*>(value->producer->args[0]);
-  return value;
-}
-
 Value* Lift::make(std::string_view op, std::vector<ir::Arg> args, std::initializer_list<ir::Rewriter::Named> named) {
   Value* result = make_outside(op, std::move(args), named);
   if (result != nullptr && !failed_) inside_.back() = true;
@@ -300,11 +294,6 @@ Value* pooled_mean_last(ir::Rewriter& rewriter, Value* a, const MakeFn& make) {
   order.insert(order.end(), {0, rank + 1, 1});
   Value* rows = make("permute", {wide, int_list(order)});
   return make("mean.dim", {rows, ir::IntList{SymInt(rank - 1), SymInt(rank)}, false});
-}
-
-Value* Lift::max_last(Value* a) {
-  if (failed_) return a;
-  return make("amax", {a, ir::IntList{SymInt(a->type.rank() - 1)}, true});
 }
 
 void Lift::fail(std::string why) {

@@ -31,9 +31,6 @@ void sweep(ir::Program& program, const ir::OpTable& ops);
 // A constant of that name and content, shared between all who ask for it.
 Value* shared_constant(ir::Rewriter& rewriter, const std::string& name, const TensorData& data);
 
-// Below reshapes: the value whose elements `value` has, in the same order.
-Value* below_reshapes(Value* value);
-
 // The replacement of one node, under construction. New nodes stand before the node and have its origin. They stay only
 // if commit() succeeds: if every one of them can be delegated and the types agree; otherwise all of them are taken
 // back.
@@ -83,7 +80,6 @@ class Lift {
   Value* mean_last(Value* a, double bias = 0);
   // (a - mean) / sqrt(variance + eps) over the last dim.
   Value* normalise_last(Value* a, double eps);
-  Value* max_last(Value* a);  // keepdim
 
   bool failed() const { return failed_; }
   // Declares that the rewriting cannot go on; make() then does nothing and commit() fails.

@@ -79,8 +79,7 @@ bool join_eps(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!node.is("add", "Tensor") && !node.is("add", "Scalar")) return false;
   const ops::Call call(node);
   Value* mean = call.tensor("self");
-  if (mean->producer == nullptr || !mean->producer->is("mean", "dim") || !match::used_once(rewriter.graph(), mean))
-    return false;
+  if (mean->producer == nullptr || !mean->producer->is("mean", "dim") || !match::used_once(mean)) return false;
   if (!is_f32_or_f16(mean) || call.opt_number("alpha").value_or(2) != 1) return false;
   std::optional<double> number;
   const ir::Arg& other = node.args.at(1);

@@ -3,6 +3,7 @@
 // every n-th place (x[..., 0::2] = a) are joined along a dim of n that the dim is split into. Exact.
 #include <algorithm>
 
+#include "match/views.h"
 #include "ops/infer.h"
 #include "passes/lift.h"
 #include "passes/passes.h"
@@ -81,8 +82,8 @@ bool join_strides(ir::Node& node, const Stride& top, ir::Rewriter& rewriter, Pas
     return false;
   }
   // The last write of a chain takes the others with it.
-  if (node.result()->users.size() == 1 && !rewriter.graph().is_output(node.result())) {
-    const auto next = as_stride(*node.result()->users[0]);
+  if (const ir::Node* user = match::only_user(node.result())) {
+    const auto next = as_stride(*user);
     if (next && next->self == node.result() && next->along(top)) return false;
   }
   std::vector<Value*> written(static_cast<size_t>(top.step), nullptr);
@@ -90,7 +91,7 @@ bool join_strides(ir::Node& node, const Stride& top, ir::Rewriter& rewriter, Pas
   for (;;) {
     Value*& place = written[static_cast<size_t>(s.phase)];
     if (place == nullptr) place = s.source;
-    if (s.self->producer == nullptr || s.self->users.size() != 1 || rewriter.graph().is_output(s.self)) break;
+    if (s.self->producer == nullptr || !match::used_once(s.self)) break;
     const auto earlier = as_stride(*s.self->producer);
     if (!earlier || !earlier->along(top)) break;
     s = *earlier;
@@ -127,8 +128,7 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   const auto top = as_write(node);
   if (!top || !is_f32_or_f16(node.result())) return false;
   // The last write of a chain takes the others with it.
-  if (node.result()->users.size() == 1 && !rewriter.graph().is_output(node.result())) {
-    const ir::Node* user = node.result()->users[0];
+  if (const ir::Node* user = match::only_user(node.result())) {
     const auto next = as_write(*user);
     if (next && next->self == node.result() && next->dim == top->dim) return false;
   }
@@ -159,7 +159,7 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     base = w.self;
     // Every step of the walk looks at all open places, so that their number is bounded here and not after it.
     if (parts.size() + open.size() > kMaxParts) break;
-    if (open.empty() || base->producer == nullptr || base->users.size() != 1 || rewriter.graph().is_output(base)) break;
+    if (open.empty() || base->producer == nullptr || !match::used_once(base)) break;
     const auto earlier = as_write(*base->producer);
     if (!earlier || earlier->dim != top->dim) break;
     w = *earlier;

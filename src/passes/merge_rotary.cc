@@ -28,23 +28,22 @@ struct Chain {
   }
 };
 
-std::optional<Chain> as_chain(ir::Node& matmul, const ir::Graph& graph) {
+std::optional<Chain> as_chain(ir::Node& matmul) {
   if (!matmul.is("matmul")) return std::nullopt;
   Chain chain;
   chain.heads = std::get<Value*>(matmul.args[0]);
   chain.table = std::get<Value*>(matmul.args[1]);
   if (!chain.table->is_constant() || chain.table->constant->is_mutable || chain.table->type.rank() != 4)
     return std::nullopt;
-  if (!match::used_once(graph, matmul.result()) || matmul.result()->users.size() != 1) return std::nullopt;
-  ir::Node* permute = matmul.result()->users.front();
-  if (match::permutation_of(*permute) != std::vector<int64_t>{0, 2, 1, 3}) return std::nullopt;
+  ir::Node* permute = match::only_user(matmul.result());
+  if (permute == nullptr || match::permutation_of(*permute) != std::vector<int64_t>{0, 2, 1, 3}) return std::nullopt;
   chain.rotated = permute->result();
   const ir::Node* view = chain.heads->producer;
   if (view == nullptr || !view->is("view") || chain.heads->type.rank() != 4 || !chain.heads->type.is_static() ||
-      !match::used_once(graph, chain.heads))
+      !match::used_once(chain.heads))
     return std::nullopt;
   Value* flat = std::get<Value*>(view->args[0]);
-  if (flat->producer == nullptr || !flat->producer->is("linear") || !match::used_once(graph, flat)) return std::nullopt;
+  if (flat->producer == nullptr || !flat->producer->is("linear") || !match::used_once(flat)) return std::nullopt;
   auto layer = as_layer(*flat->producer);
   if (!layer || layer->shares_weight) return std::nullopt;
   const auto& sizes = chain.heads->type.sizes;
@@ -118,8 +117,7 @@ Result<bool> merge_rotary(ir::Program& program, PassContext& context) {
     // By what they read: the few that share an input and a table.
     std::map<std::pair<std::string, std::string>, std::vector<Chain>> groups;
     graph->each([&](ir::Node& node) {
-      if (auto chain = as_chain(node, *graph))
-        groups[{chain->input->name, chain->table->name}].push_back(std::move(*chain));
+      if (auto chain = as_chain(node)) groups[{chain->input->name, chain->table->name}].push_back(std::move(*chain));
     });
     for (auto& group : groups) {
       std::vector<Chain>& chains = group.second;

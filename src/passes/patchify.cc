@@ -9,13 +9,12 @@
 namespace edgelift::passes {
 namespace {
 
-bool becomes_tokens(const ir::Graph& graph, const Value* value) {
-  if (!match::used_once(graph, value) || value->users.empty()) return false;
-  const ir::Node& view = *value->users[0];
-  if (view.results.size() != 1 || view.result()->type.rank() != 3 || !match::used_once(graph, view.result()) ||
-      view.result()->users.empty())
-    return false;
-  const auto permutation = match::permutation_of(*view.result()->users[0]);
+bool becomes_tokens(const Value* value) {
+  const ir::Node* view = match::only_user(value);
+  if (view == nullptr || view->results.size() != 1 || view->result()->type.rank() != 3) return false;
+  const ir::Node* after = match::only_user(view->result());
+  if (after == nullptr) return false;
+  const auto permutation = match::permutation_of(*after);
   return permutation && *permutation == std::vector<int64_t>{0, 2, 1};
 }
 
@@ -35,7 +34,7 @@ bool rewrite(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if ((kh > 1 && dilation[0] != 1) || (kw > 1 && dilation[1] != 1)) return false;
   const std::vector<int64_t> shape = input->type.static_sizes();
   if (shape[2] % kh != 0 || shape[3] % kw != 0) return false;
-  const bool tokens = becomes_tokens(rewriter.graph(), node.result());
+  const bool tokens = becomes_tokens(node.result());
   if (!tokens && !input->is_input()) return false;
 
   const SymInt batch(shape[0]), rows(shape[2] / kh), columns(shape[3] / kw);

@@ -65,13 +65,13 @@ struct Heads {
 };
 
 // value is [B, H, T, D] ([B, H, D, T] if `transposed`) of the features of a linear [B, T, H*D], by views for it alone.
-std::optional<Heads> heads_of(Value* value, bool transposed, const ir::Graph& graph) {
+std::optional<Heads> heads_of(Value* value, bool transposed) {
   const size_t rank = value->type.sizes.size();
   if (value->type.dtype != DType::F32 || !value->type.is_static() || (rank != 3 && rank != 4)) return std::nullopt;
   std::vector<const ir::Node*> views;
   Value* made = value;
   while (views.size() < 8) {
-    if (made->producer == nullptr || !match::used_once(graph, made)) return std::nullopt;
+    if (made->producer == nullptr || !match::used_once(made)) return std::nullopt;
     if (made->producer->is("linear")) break;
     if (!made->producer->is("view") && !match::permutation_of(*made->producer)) return std::nullopt;
     views.push_back(made->producer);
@@ -138,10 +138,10 @@ bool is_softmax_of_rows(const ir::Node& node) {
 }
 
 // Scores that reach nothing but a softmax over the keys, a mask added or not.
-bool reaches_softmax(const ir::Graph& graph, const Value* scores) {
+bool reaches_softmax(const Value* scores) {
   for (int depth = 0; depth < 2; ++depth) {
-    if (!match::used_once(graph, scores) || scores->users.size() != 1) return false;
-    const ir::Node* user = scores->users.front();
+    const ir::Node* user = match::only_user(scores);
+    if (user == nullptr) return false;
     if (is_softmax_of_rows(*user)) return true;
     if (!user->is("add", "Tensor") || ops::Call(*user).number("alpha") != 1 || !(user->result()->type == scores->type))
       return false;
@@ -151,36 +151,32 @@ bool reaches_softmax(const ir::Graph& graph, const Value* scores) {
 }
 
 // Where a value's bias goes: out -> permute to [B, T, H, D] -> view [B, T, H*D] -> linear.
-std::optional<Layer> layer_after(const ir::Graph& graph, const Value* out, const Heads& heads) {
-  const auto only_user = [&](const Value* value) -> ir::Node* {
-    return match::used_once(graph, value) && value->users.size() == 1 ? value->users.front() : nullptr;
-  };
-  ir::Node* permute = only_user(out);
+std::optional<Layer> layer_after(const Value* out, const Heads& heads) {
+  ir::Node* permute = match::only_user(out);
   const std::vector<int64_t> swap =
       heads.ranks_batch ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{1, 0, 2};
   if (permute == nullptr || match::permutation_of(*permute) != swap) return std::nullopt;
-  ir::Node* view = only_user(permute->result());
+  ir::Node* view = match::only_user(permute->result());
   const int64_t features = heads.heads * heads.width;
   if (view == nullptr || !view->is("view") || !(view->result()->type.sizes.back() == SymInt(features)))
     return std::nullopt;
-  ir::Node* linear = only_user(view->result());
+  ir::Node* linear = match::only_user(view->result());
   if (linear == nullptr || !linear->is("linear") || linear->args[0] != ir::Arg(view->result())) return std::nullopt;
   return as_layer(*linear);
 }
 
 bool project(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   if (!node.is("matmul") && !node.is("bmm")) return false;
-  ir::Graph& graph = rewriter.graph();
   auto* first = std::get<Value*>(node.args[0]);
   auto* second = std::get<Value*>(node.args[1]);
   const bool attends = first->producer != nullptr && is_softmax_of_rows(*first->producer);
-  const bool scores = reaches_softmax(graph, node.result());
+  const bool scores = reaches_softmax(node.result());
   if (!attends && !scores) return false;
   if (attends) {
-    auto heads = heads_of(second, false, graph);
+    auto heads = heads_of(second, false);
     if (!heads) return false;
     if (heads->layer.bias_data) {
-      auto after = layer_after(graph, node.result(), *heads);
+      auto after = layer_after(node.result(), *heads);
       if (!after || after->in_channels != heads->layer.out_channels) {
         context.declined(node, "the bias of its values has no linear after it to go to");
         return false;
@@ -193,14 +189,14 @@ bool project(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     return true;
   }
   bool changed = false;
-  if (const auto keys = heads_of(second, true, graph)) {
+  if (const auto keys = heads_of(second, true)) {
     std::vector<int64_t> swap = identity_permutation(second->type.sizes.size());
     std::swap(swap[swap.size() - 1], swap[swap.size() - 2]);
     Value* by_rows = by_head(*keys, node, rewriter);
     rewriter.replace(second, rewriter.make("permute", {by_rows, int_list(swap)}));
     changed = true;
   }
-  if (const auto queries = heads_of(first, false, graph); queries && !queries->layer.bias_data) {
+  if (const auto queries = heads_of(first, false); queries && !queries->layer.bias_data) {
     rewriter.replace(first, by_head(*queries, node, rewriter));
     changed = true;
   }

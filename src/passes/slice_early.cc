@@ -213,10 +213,9 @@ class Move {
 // Two slices of a value must pay for the rows that are saved.
 constexpr int64_t kLeastShare = 2;
 
-bool worth_moving(const ir::Node& node, const Cut& cut, const ir::Graph& graph) {
+bool worth_moving(const ir::Node& node, const Cut& cut) {
   const Value* source = ops::Call(node).tensor("self");
-  if (source->producer == nullptr || source->producer->results.size() != 1 || !match::used_once(graph, source))
-    return false;
+  if (source->producer == nullptr || source->producer->results.size() != 1 || !match::used_once(source)) return false;
   const int64_t size = source->type.sizes[static_cast<size_t>(cut.dim)].value();
   if (cut.length == 0 || cut.length * kLeastShare > size) return false;
   return is_f32_or_f16(source) && delegated(node) && delegated(*source->producer);
@@ -253,7 +252,7 @@ bool move_slices(ir::Graph& graph, ir::Rewriter& rewriter, PassContext& context,
     if (known == waiting.end() || known->second != entry.id) continue;
     waiting.erase(known);
     const auto cut = as_cut(*entry.node);
-    if (!cut || !worth_moving(*entry.node, *cut, graph)) continue;
+    if (!cut || !worth_moving(*entry.node, *cut)) continue;
     const ir::Node* producer = ops::Call(*entry.node).tensor("self")->producer;
     const bool parts = producer->is("cat");
     Move move(*entry.node, *cut, rewriter);

@@ -113,11 +113,6 @@ bool pieces_of(ir::Node& user, const Value* source, std::vector<Piece>& pieces) 
   return true;
 }
 
-ir::Node* way_on(const ir::Graph& graph, const Value* value) {
-  if (!match::used_once(graph, value) || value->users.empty()) return nullptr;
-  return value->users.front();
-}
-
 bool split(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
   auto layer = as_layer(node);
   if (!layer || layer->kind != Layer::Kind::Linear || !delegated(node)) return false;
@@ -139,7 +134,7 @@ bool split(ir::Node& node, ir::Rewriter& rewriter, PassContext& context) {
     users.erase(std::unique(users.begin(), users.end()), users.end());
     for (ir::Node* user : users) apart = apart && pieces_of(*user, value, pieces);
     if (apart) break;
-    ir::Node* next = way_on(graph, value);
+    ir::Node* next = match::only_user(value);
     if (next == nullptr || next->results.size() != 1) return false;
     if (const auto permutation = match::permutation_of(*next)) {
       std::vector<Dim> dims;

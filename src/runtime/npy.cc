@@ -219,11 +219,6 @@ std::string npy_bytes(const TensorData& data) {
   return out;
 }
 
-Status write_npy(const std::filesystem::path& path, const TensorData& data) {
-  EL_TRY(const auto file, stage_npy(path, data));
-  return file->commit();
-}
-
 Result<std::unique_ptr<AtomicFile>> stage_npy(const std::filesystem::path& path, const TensorData& data) {
   EL_TRY(auto file, AtomicFile::create(path));
   const std::string bytes = npy_bytes(data);

@@ -23,7 +23,6 @@ Result<TensorData> read_raw(const std::filesystem::path& path, DType dtype, std:
 
 // Row-major, in logical dimension order; bfloat16 as its bits in uint16.
 std::string npy_bytes(const TensorData& data);
-Status write_npy(const std::filesystem::path& path, const TensorData& data);
 // Written, but not in place before commit().
 Result<std::unique_ptr<AtomicFile>> stage_npy(const std::filesystem::path& path, const TensorData& data);
 

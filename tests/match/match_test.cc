@@ -198,7 +198,7 @@ TEST_F(Match, NoopsAndPermutations) {
   EXPECT_TRUE(is_noop(*value("f")->producer));
   EXPECT_FALSE(is_noop(*value("out")->producer));
   EXPECT_EQ(*permutation_of(*value("a")->producer), (std::vector<int64_t>{1, 0, 2}));
-  EXPECT_EQ(use_count(program_.forward(), value("out")), 1u);
+  EXPECT_EQ(use_count(value("out")), 1u);
 }
 
 }  // namespace
